@@ -17,6 +17,8 @@ pub mod schema;
 pub mod template;
 mod why;
 
+pub use cache::WorkspacePath;
+
 pub use action::{Action, ManifestError, Tool};
 pub use error::{Failure, Lost, RuleError};
 pub use event::{Event, Outcome, Sink};
@@ -24,7 +26,7 @@ pub use external::{External, FolderExternal, ReadAt, TreeExternal};
 pub use io::{Cx, Input, Inputs, OutputWriter, Outputs, Signer};
 pub use label::{Label, LabelError, is_name};
 pub use params::{ParamError, Params};
-pub use plan::{Cycle, ForEach, Item, Node, NodeId, Placed, Plan, Source, Target};
+pub use plan::{Cycle, ForEach, Item, Node, NodeId, Placed, Plan, Source, Target, fingerprint};
 pub use rule::{
     Body, Catalogue, Exec, ExecSpec, Facts, Fetch, Identified, Identify, Import, InputSpec, Interface, Kind,
     OutputSpec, Pure, Rule, RuleId, Run, import, pure,

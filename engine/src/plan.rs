@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
+use std::path::Path;
 
-use cache::WorkspacePath;
+use cache::{Digest, WorkspacePath};
 use petgraph::graph::{DiGraph, NodeIndex};
 use serde_json::Value;
 
@@ -116,8 +118,31 @@ pub struct Plan {
     nodes: Vec<Node>,
     targets: Vec<Target>,
     /// Files and folders besides inputs that the plan was made from (recipes, pipelines, settings, folders
-    /// that globs looked into): when one of them changes, the plan is made anew.
-    pub made_from: Vec<WorkspacePath>,
+    /// that globs looked into), with their [`fingerprint`] when they were read (of the very bytes that were
+    /// parsed, so that an edit in between cannot hide); `None` where there was nothing. When one of them
+    /// changes, the plan is made anew.
+    pub made_from: BTreeMap<WorkspacePath, Option<Digest>>,
+}
+
+/// What a file or folder that a plan is made from looks like: the digest of a file's bytes, of a folder's
+/// sorted entry names (folders with a final `/`), `None` where there is nothing.
+pub fn fingerprint(path: &Path) -> io::Result<Option<Digest>> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !metadata.is_dir() {
+        return std::fs::read(path).map(|bytes| Some(Digest::of(&bytes)));
+    }
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let folder = if entry.file_type()?.is_dir() { "/" } else { "" };
+        names.push(format!("{}{folder}\n", entry.file_name().to_string_lossy()));
+    }
+    names.sort();
+    Ok(Some(Digest::of(names.concat().as_bytes())))
 }
 
 /// A cycle, as the labels on it, the first one repeated at the end.
