@@ -24,11 +24,7 @@ pub fn hash_utf16_lower(text: &str) -> u64 {
 
 /// The hash of one name of a name batch: over single bytes when the name is ASCII, else over UTF-16LE.
 pub fn name_hash(name: &str) -> u64 {
-    if name.is_ascii() {
-        city_hash64(name.to_ascii_lowercase().as_bytes())
-    } else {
-        hash_utf16_lower(name)
-    }
+    if name.is_ascii() { city_hash64(name.to_ascii_lowercase().as_bytes()) } else { hash_utf16_lower(name) }
 }
 
 #[cfg(test)]
@@ -59,46 +55,18 @@ mod tests {
             (48, "/Game/MJOLNIR/Forge/ab/m", 0x6b39_b8fb_fb57_de3d),
             (52, "/Game/MJOLNIR/Maps/BGL/BGL", 0x1860_9fe4_3bf6_591b),
             (62, "/Game/Levels/Halo1/Solo/B40/B40", 0x0367_5979_7281_9631),
-            (
-                74,
-                "/Game/MJOLNIR/Forge/foundry/floor_2x2",
-                0x1a11_2f8b_a782_5b69,
-            ),
-            (
-                74,
-                "/Game/MJOLNIR/Forge/FOUNDRY/Floor_2x2",
-                0x1a11_2f8b_a782_5b69,
-            ),
-            (
-                76,
-                "/Game/Blueprints/Campaign/DT_Scenarios",
-                0x7510_9756_4dcc_659f,
-            ),
-            (
-                88,
-                "/Game/MJOLNIR/Forge/foundry-wide/SM_deck_4x4",
-                0x20e3_7e4a_241f_002a,
-            ),
-            (
-                104,
-                "/Game/ThirdPerson/Blueprints/BP_ThirdPersonCharacter",
-                0x5108_cd81_d5e1_6ed4,
-            ),
-            (
-                118,
-                "/Game/Tags/objects/characters/marine/marine-collision_model",
-                0x2e02_d9af_e5df_4846,
-            ),
+            (74, "/Game/MJOLNIR/Forge/foundry/floor_2x2", 0x1a11_2f8b_a782_5b69),
+            (74, "/Game/MJOLNIR/Forge/FOUNDRY/Floor_2x2", 0x1a11_2f8b_a782_5b69),
+            (76, "/Game/Blueprints/Campaign/DT_Scenarios", 0x7510_9756_4dcc_659f),
+            (88, "/Game/MJOLNIR/Forge/foundry-wide/SM_deck_4x4", 0x20e3_7e4a_241f_002a),
+            (104, "/Game/ThirdPerson/Blueprints/BP_ThirdPersonCharacter", 0x5108_cd81_d5e1_6ed4),
+            (118, "/Game/Tags/objects/characters/marine/marine-collision_model", 0x2e02_d9af_e5df_4846),
             (184, &glass, 0xf11f_bda0_8959_6288),
             (298, &long, 0x9bba_c0b2_573b_27d8),
             (60, "pakchunk988-MJOLNIRMAT-Windows", 0x20c7_141a_ae76_ab93),
             (42, "pakchunk990-FOUNDRY_P", 0x5edc_d59c_e4b2_191a),
             (12, "global", 0x5f46_79d1_622c_63a2),
-            (
-                76,
-                "Meteorite_Chunk988-PCD3D_SM6-PCD3D_SM6",
-                0xb35e_db58_9db8_e99c,
-            ),
+            (76, "Meteorite_Chunk988-PCD3D_SM6-PCD3D_SM6", 0xb35e_db58_9db8_e99c),
             (14, "SM_Cube", 0xf4cc_3f86_cf16_5e55),
         ] {
             assert_eq!(text.len() * 2, bytes, "{text}");

@@ -260,28 +260,17 @@ mod tests {
         let bulk = cube.chunk(ChunkType::BulkData);
         assert_eq!(bulk.to_string(), "8981b842387b6e5100000002");
         assert_eq!(ChunkId::parse("8981b842387b6e5100000002"), Some(bulk));
-        assert_eq!(
-            (bulk.id(), bulk.index(), bulk.kind()),
-            (cube.0, 0, ChunkType::BulkData)
-        );
+        assert_eq!((bulk.id(), bulk.index(), bulk.kind()), (cube.0, 0, ChunkType::BulkData));
 
         let library = ChunkId::new(0xb35e_db58_9db8_e99c, 0, ChunkType::ShaderCodeLibrary);
         assert_eq!(library.to_string(), "9ce9b89d58db5eb300000008");
         assert_eq!(
-            ContainerId::of_name("pakchunk990-one_P")
-                .header_chunk()
-                .to_string(),
+            ContainerId::of_name("pakchunk990-one_P").header_chunk().to_string(),
             "41f98f6bdb0005a100000006"
         );
-        assert_eq!(
-            ChunkId::new(0, 0, ChunkType::ScriptObjects).to_string(),
-            "000000000000000000000005"
-        );
+        assert_eq!(ChunkId::new(0, 0, ChunkType::ScriptObjects).to_string(), "000000000000000000000005");
         // The index is big-endian.
-        assert_eq!(
-            ChunkId::new(1, 0x0203, ChunkType::BulkData).to_string(),
-            "010000000000000002030002"
-        );
+        assert_eq!(ChunkId::new(1, 0x0203, ChunkType::BulkData).to_string(), "010000000000000002030002");
         assert_eq!(ChunkId::new(1, 0x0203, ChunkType::BulkData).index(), 0x0203);
     }
 
@@ -315,10 +304,7 @@ mod tests {
         let empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9";
         assert_eq!(ChunkHash::of(&[]).to_string(), empty);
         let long: Vec<u8> = (0..300_000u32).map(|i| i as u8).collect();
-        assert_eq!(
-            ChunkHash::of(&long).as_bytes(),
-            &blake3::hash(&long).as_bytes()[..20]
-        );
+        assert_eq!(ChunkHash::of(&long).as_bytes(), &blake3::hash(&long).as_bytes()[..20]);
         assert_eq!(ChunkHash::parse(empty), Some(ChunkHash::of(&[])));
     }
 }

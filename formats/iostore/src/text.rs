@@ -1,0 +1,177 @@
+//! Counted strings (`FString`) as containers hold them, and which of them may become part of a path.
+//!
+//! A [`Text`] keeps how it was stored, so that reading and writing give the same bytes. It knows no
+//! directories; [`crate::component_fault`] is the one place that judges names.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+use wire::{ErrorKind, ReadError, Reader, Writer};
+
+/// The longest string that is read, in units.
+const MAX_UNITS: u32 = 1024;
+
+/// A string and the form in which it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Text {
+    pub(crate) value: String,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// No units at all, not even a terminator.
+    Absent,
+    Bytes,
+    Utf16,
+}
+
+impl Text {
+    /// `value`, which is ASCII, as it is written here.
+    pub(crate) fn ascii(value: &str) -> Self {
+        Self { value: value.to_owned(), form: if value.is_empty() { Form::Absent } else { Form::Bytes } }
+    }
+
+    pub(crate) fn read(r: &mut Reader<'_>, field: &str) -> Result<Self, ReadError> {
+        let at = r.offset();
+        let wrong = |kind, message: String| Err(ReadError::new(kind, at, field, message));
+        let length = r.i32(field)?;
+        let units = length.unsigned_abs();
+        if length == i32::MIN {
+            return wrong(ErrorKind::Malformed, format!("string length {length}"));
+        }
+        if units > MAX_UNITS {
+            return wrong(
+                ErrorKind::Limit,
+                format!("a string of {units} units, at most {MAX_UNITS} are allowed"),
+            );
+        }
+        let (decoded, form) = if length == 0 {
+            (Some(String::from('\0')), Form::Absent)
+        } else if length > 0 {
+            let bytes = r.bytes(u64::from(units), field)?;
+            (String::from_utf8(bytes.to_vec()).ok(), Form::Bytes)
+        } else {
+            let bytes = r.bytes(u64::from(units).saturating_mul(2), field)?;
+            let (pairs, _) = bytes.as_chunks::<2>();
+            let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+            (String::from_utf16(&units).ok(), Form::Utf16)
+        };
+        let Some(mut value) = decoded else {
+            return wrong(ErrorKind::Malformed, "not valid text".to_owned());
+        };
+        if value.pop() != Some('\0') {
+            return wrong(ErrorKind::Malformed, "the string has no terminator".to_owned());
+        }
+        Ok(Self { value, form })
+    }
+
+    pub(crate) fn write(&self, w: &mut Writer) {
+        // What is read has at most 1,024 units and what is built is shorter still.
+        let length = |units: usize| i32::try_from(units).unwrap_or(i32::MAX);
+        match self.form {
+            Form::Absent => {
+                w.i32(0);
+            }
+            Form::Bytes => {
+                w.i32(length(self.value.len().saturating_add(1)));
+                w.bytes(self.value.as_bytes()).u8(0);
+            }
+            Form::Utf16 => {
+                let units: Vec<u16> = self.value.encode_utf16().chain([0]).collect();
+                w.i32(length(units.len()).wrapping_neg());
+                for unit in units {
+                    w.u16(unit);
+                }
+            }
+        }
+    }
+}
+
+/// Why `component` must not be a part of a path on any system, or `None` when it may.
+pub fn component_fault(component: &str) -> Option<&'static str> {
+    let stem = component.split('.').next().unwrap_or_default().trim_end();
+    if component.is_empty() {
+        Some("it is empty")
+    } else if component == "." || component == ".." {
+        Some("it leads elsewhere")
+    } else if component.contains(['/', '\\', ':']) {
+        Some("it contains a separator")
+    } else if component.contains(char::is_control) {
+        Some("it contains a control character")
+    } else if component.ends_with(['.', ' ']) {
+        Some("it ends in a dot or a space")
+    } else if is_device(stem) {
+        Some("it is the name of a Windows device")
+    } else {
+        None
+    }
+}
+
+fn is_device(stem: &str) -> bool {
+    let upper = stem.to_ascii_uppercase();
+    let numbered = ["COM", "LPT"].iter().find_map(|device| upper.strip_prefix(device));
+    match numbered.map(|number| number.chars().collect::<Vec<_>>()) {
+        // Windows takes the three superscript digits for digits.
+        Some(number) => matches!(number.as_slice(), ['0'..='9' | '¹' | '²' | '³']),
+        None => matches!(upper.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(bytes: &[u8]) -> Result<String, ErrorKind> {
+        let mut r = Reader::new(bytes, "text");
+        let text = Text::read(&mut r, "name").map_err(|error| error.kind)?;
+        r.finish().unwrap();
+        let mut w = Writer::new();
+        text.write(&mut w);
+        assert_eq!(w.as_bytes(), bytes);
+        Ok(text.value)
+    }
+
+    #[test]
+    fn strings_come_back_in_their_form() {
+        assert_eq!(round_trip(b"\0\0\0\0"), Ok(String::new()));
+        assert_eq!(round_trip(b"\x01\0\0\0\0"), Ok(String::new()));
+        assert_eq!(round_trip(b"\x02\0\0\0/\0"), Ok("/".to_owned()));
+        assert_eq!(round_trip(b"\xfe\xff\xff\xff/\0\0\0"), Ok("/".to_owned()));
+        assert_eq!(round_trip(b"\x03\0\0\0\xc3\xa4\0"), Ok("ä".to_owned()));
+        assert_eq!(round_trip(b"\xfd\xff\xff\xff\x3c\xd8\x00\xdf\0\0"), Ok("🌀".to_owned()));
+    }
+
+    #[test]
+    fn broken_strings_are_refused() {
+        for (bytes, kind) in [
+            (&b"\0\0\0\x80"[..], ErrorKind::Malformed),
+            (b"\x01\0\0\0a", ErrorKind::Malformed),
+            (b"\x02\0\0\0\xff\0", ErrorKind::Malformed),
+            (b"\xfe\xff\xff\xff\x00\xd8\0\0", ErrorKind::Malformed),
+            (b"\xff\xff\xff\xff/\0", ErrorKind::Malformed),
+            (b"\x01\x04\0\0", ErrorKind::Limit),
+            (b"\x03\0\0\0a\0", ErrorKind::Truncated),
+            (b"\x01\0\0", ErrorKind::Truncated),
+        ] {
+            assert_eq!(round_trip(bytes), Err(kind), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn components_that_no_path_may_have() {
+        for good in ["a", "T_Test.uasset", ".hidden", "a..b", "CONSOLE", "COM10", "LPT", "ä", "a b"] {
+            assert_eq!(component_fault(good), None, "{good}");
+        }
+        for bad in [
+            "", ".", "..", "a/b", "a\\b", "C:", "a\0b", "a\u{7f}", "a\n", "a.", "a ", "NUL", "nul.txt",
+            "Con", "com1", "LPT9.a.b", "COM¹", "aux .x", "CONOUT$",
+        ] {
+            assert!(component_fault(bad).is_some(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Reading of tables of contents.
+//!
+//! It refuses what contradicts the format or itself, before anything is allocated for it. Sections lie
+//! one after the other without padding, so that a wrong count shows as a wrong end. It does not ask
+//! whether the perfect hash finds the chunks: a reader has no need of it ([`crate::check`] asks).
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+use std::collections::BTreeSet;
+
+use wire::{ErrorKind, ReadError, Reader};
+
+use crate::directory::DirectoryIndex;
+use crate::toc::{Block, COMPRESSED, Chunk, ENCRYPTED, INDEXED, Limits, ON_DEMAND, SIGNED, Toc};
+use crate::{ChunkHash, ChunkId, ContainerId};
+
+pub(crate) const MAGIC: &[u8; 16] = b"-==--==--==--==-";
+pub(crate) const VERSION: u8 = 8;
+pub(crate) const HEADER_SIZE: u32 = 144;
+pub(crate) const BLOCK_ENTRY_SIZE: u32 = 12;
+pub(crate) const METHOD_NAME_SIZE: u32 = 32;
+/// A compressed block may be somewhat longer than what it decodes to.
+const COMPRESSION_SLACK: u32 = 4096;
+
+impl Toc {
+    /// Reads a `.utoc`.
+    pub fn read(bytes: &[u8], limits: &Limits) -> Result<Self, ReadError> {
+        let mut r = reader(bytes, limits)?;
+        let header = Header::read(&mut r)?;
+        if header.chunks == 0 {
+            return Err(r.malformed("header.chunk count", "0, at least 1 is needed"));
+        }
+        header.sections(r)
+    }
+}
+
+/// A reader of the whole file, which is no longer than allowed.
+pub(crate) fn reader<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Reader<'a>, ReadError> {
+    let r = Reader::new(bytes, "toc");
+    if r.remaining() > limits.toc_bytes {
+        let message = format!("{} bytes, at most {} are allowed", bytes.len(), limits.toc_bytes);
+        return Err(r.limit("length", message));
+    }
+    Ok(r)
+}
+
+/// The fixed part at the start.
+pub(crate) struct Header {
+    pub(crate) chunks: u32,
+    pub(crate) flags: u8,
+    pub(crate) partitions: u32,
+    pub(crate) overflow: u32,
+    blocks: u32,
+    methods: u32,
+    block_size: u32,
+    directory_size: u32,
+    container: ContainerId,
+    key: [u8; 16],
+    seeds: u32,
+    partition_size: u64,
+}
+
+impl Header {
+    pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ReadError> {
+        if &r.array::<16>("header.magic")? != MAGIC {
+            return Err(r.malformed("header.magic", "not a table of contents"));
+        }
+        let version = r.u8("header.version")?;
+        if version != VERSION {
+            let message = format!("TOC version {version}, only {VERSION} is read");
+            return Err(r.unsupported("header.version", message));
+        }
+        zeros::<3>(r, "header.reserved")?;
+        exactly(r, "header.header size", HEADER_SIZE)?;
+        let chunks = r.u32("header.chunk count")?;
+        let blocks = r.u32("header.block count")?;
+        exactly(r, "header.block entry size", BLOCK_ENTRY_SIZE)?;
+        let methods = r.u32("header.method count")?;
+        exactly(r, "header.method name length", METHOD_NAME_SIZE)?;
+        let block_size = r.u32("header.block size")?;
+        let directory_size = r.u32("header.directory index size")?;
+        let partitions = r.u32("header.partition count")?;
+        let container = ContainerId(r.u64("header.container id")?);
+        let key = r.array::<16>("header.encryption key GUID")?;
+        let flags = r.u8("header.flags")?;
+        zeros::<3>(r, "header.reserved")?;
+        let seeds = r.u32("header.seed count")?;
+        let partition_size = r.u64("header.partition size")?;
+        let overflow = r.u32("header.overflow count")?;
+        zeros::<44>(r, "header.reserved")?;
+
+        if !block_size.is_power_of_two() || !(4 << 10..=8 << 20).contains(&block_size) {
+            let message = format!("{block_size}, a power of two from 4 KiB to 8 MiB is allowed");
+            return Err(r.malformed("header.block size", message));
+        }
+        if methods > 8 {
+            let message = format!("{methods}, at most 8 are allowed");
+            return Err(r.limit("header.method count", message));
+        }
+        if !(1..=64).contains(&partitions) {
+            let message = format!("{partitions}, 1 to 64 are allowed");
+            return Err(r.limit("header.partition count", message));
+        }
+        if partition_size == 0 {
+            return Err(r.malformed("header.partition size", "0"));
+        }
+        Ok(Self {
+            chunks,
+            flags,
+            partitions,
+            overflow,
+            blocks,
+            methods,
+            block_size,
+            directory_size,
+            container,
+            key,
+            seeds,
+            partition_size,
+        })
+    }
+
+    /// Whether blocks are encrypted, by flag or by key.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.flags & ENCRYPTED != 0 || self.key != [0; 16]
+    }
+
+    /// The ids of all chunks, which come next.
+    pub(crate) fn ids(&self, r: &mut Reader<'_>) -> Result<Vec<ChunkId>, ReadError> {
+        let count = u64::from(self.chunks);
+        let mut ids = Vec::with_capacity(r.count(count, 12, "chunk ids")?);
+        for _ in 0..count {
+            ids.push(ChunkId::from_bytes(r.array("chunk ids")?));
+        }
+        Ok(ids)
+    }
+
+    /// Reads everything after the header, to the end.
+    pub(crate) fn sections(self, mut r: Reader<'_>) -> Result<Toc, ReadError> {
+        if self.is_encrypted() {
+            return Err(r.unsupported("header.flags", "encrypted containers are not read"));
+        }
+        if self.flags & SIGNED != 0 {
+            return Err(r.unsupported("header.flags", "signed containers are not read"));
+        }
+        if self.flags & !(COMPRESSED | INDEXED | ON_DEMAND) != 0 {
+            let message = format!("{:#04x} has flags that are not known", self.flags);
+            return Err(r.unsupported("header.flags", message));
+        }
+        // All sections that are counted by chunks: ids, places and metas.
+        let count = r.count(self.chunks.into(), 12 + 10 + 24, "chunks")?;
+        let ids = self.ids(&mut r)?;
+        let mut places = Vec::with_capacity(count);
+        for _ in 0..count {
+            places.push((r.u40_be("chunk offset")?, r.u40_be("chunk length")?));
+        }
+        let mut seeds = Vec::with_capacity(r.count(self.seeds.into(), 4, "seeds")?);
+        for _ in 0..self.seeds {
+            seeds.push(r.i32("seed")?);
+        }
+        let (overflow, overflowed) = self.overflow(&mut r)?;
+        let blocks = self.blocks(&mut r)?;
+        let methods = self.methods(&mut r)?;
+        if let Some((index, block)) =
+            (blocks.iter().enumerate()).find(|(_, block)| usize::from(block.method) > methods.len())
+        {
+            let message = format!("{} of {} methods", block.method, methods.len());
+            return Err(r.malformed(&format!("blocks[{index}].method"), message));
+        }
+        let directory = match self.directory_size {
+            0 => None,
+            size => {
+                let section = r.section(size.into(), "directory index")?;
+                Some(DirectoryIndex::read(section, count)?)
+            }
+        };
+        let mut chunks = Vec::with_capacity(r.count(self.chunks.into(), 24, "chunk metas")?);
+        for (id, (offset, length)) in ids.into_iter().zip(places) {
+            let hash = ChunkHash::from_bytes(r.array("chunk hash")?);
+            let flags = r.u8("chunk flags")?;
+            zeros::<3>(&mut r, "chunk meta reserved")?;
+            chunks.push(Chunk { id, offset, length, hash, flags });
+        }
+        ranges(&r, &chunks, &blocks, self.block_size)?;
+        let by_id = by_id(&chunks).map_err(|(a, b, id)| {
+            r.malformed(&format!("chunk ids[{b}]"), format!("duplicate chunk id {id}, the same as {a}"))
+        })?;
+        r.finish()?;
+        Ok(Toc {
+            container: self.container,
+            flags: self.flags,
+            block_size: self.block_size,
+            partition_count: self.partitions,
+            partition_size: self.partition_size,
+            chunks,
+            seeds,
+            overflow,
+            blocks,
+            methods,
+            directory,
+            by_id,
+            overflowed,
+        })
+    }
+
+    fn overflow(&self, r: &mut Reader<'_>) -> Result<(Vec<u32>, BTreeSet<u32>), ReadError> {
+        let mut list = Vec::with_capacity(r.count(self.overflow.into(), 4, "overflow")?);
+        let mut set = BTreeSet::new();
+        for index in 0..self.overflow {
+            let chunk = r.u32("overflow")?;
+            if chunk >= self.chunks {
+                let message = format!("chunk {chunk} of {}: out of range", self.chunks);
+                return Err(r.malformed(&format!("overflow[{index}]"), message));
+            }
+            if !set.insert(chunk) {
+                return Err(r.malformed(&format!("overflow[{index}]"), format!("chunk {chunk} again")));
+            }
+            list.push(chunk);
+        }
+        Ok((list, set))
+    }
+
+    fn blocks(&self, r: &mut Reader<'_>) -> Result<Vec<Block>, ReadError> {
+        let count = r.count(self.blocks.into(), BLOCK_ENTRY_SIZE.into(), "blocks")?;
+        let mut blocks = Vec::with_capacity(count);
+        for index in 0..count {
+            let at = r.offset();
+            let block = Block {
+                offset: r.u40("block offset")?,
+                compressed_size: r.u24("block compressed size")?,
+                uncompressed_size: r.u24("block uncompressed size")?,
+                method: r.u8("block method")?,
+            };
+            self.check_block(block).map_err(|(field, message)| {
+                ReadError::new(ErrorKind::Malformed, at, format!("toc.blocks[{index}].{field}"), message)
+            })?;
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    fn check_block(&self, block: Block) -> Result<(), (&'static str, String)> {
+        let (compressed, uncompressed) = (block.compressed_size, block.uncompressed_size);
+        if !(1..=self.block_size).contains(&uncompressed) {
+            let message = format!("{uncompressed}, 1 to {} are allowed", self.block_size);
+            return Err(("uncompressed size", message));
+        }
+        let most = self.block_size.saturating_add(COMPRESSION_SLACK);
+        if !(1..=most).contains(&compressed) {
+            return Err(("compressed size", format!("{compressed}, 1 to {most} are allowed")));
+        }
+        if block.method == 0 && compressed != uncompressed {
+            let message = format!("{compressed} for {uncompressed} bytes that are stored as they are");
+            return Err(("compressed size", message));
+        }
+        let partition = block.offset.checked_div(self.partition_size);
+        if partition.is_none_or(|partition| partition >= self.partitions.into()) {
+            let message = format!("{} is outside the {} partitions", block.offset, self.partitions);
+            return Err(("offset", message));
+        }
+        let end = block
+            .offset
+            .checked_rem(self.partition_size)
+            .and_then(|place| place.checked_add(compressed.into()));
+        if end.is_none_or(|end| end > self.partition_size) {
+            let message = format!("{} leads across the end of a partition", block.offset);
+            return Err(("offset", message));
+        }
+        Ok(())
+    }
+
+    fn methods(&self, r: &mut Reader<'_>) -> Result<Vec<String>, ReadError> {
+        let mut methods = Vec::new();
+        for index in 0..self.methods {
+            let field = format!("methods[{index}]");
+            let bytes = r.bytes(METHOD_NAME_SIZE.into(), &field)?;
+            let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+            let padding = bytes.get(name.len()..).unwrap_or_default();
+            if name.is_empty()
+                || !name.iter().all(u8::is_ascii_graphic)
+                || padding.iter().any(|byte| *byte != 0)
+            {
+                return Err(r.malformed(&field, "not an ASCII name padded with zeros"));
+            }
+            methods.push(String::from_utf8_lossy(name).into_owned());
+        }
+        Ok(methods)
+    }
+}
+
+/// Checks that every chunk's blocks exist and add up to its length, in time that grows with the number
+/// of chunks and blocks alone, however many blocks chunks have in common.
+fn ranges(r: &Reader<'_>, chunks: &[Chunk], blocks: &[Block], block_size: u32) -> Result<(), ReadError> {
+    // How many blocks before each are not full.
+    let mut partial = 0_u32;
+    let partial_before: Vec<u32> = blocks
+        .iter()
+        .map(|block| {
+            let before = partial;
+            partial = partial.saturating_add((block.uncompressed_size != block_size).into());
+            before
+        })
+        .collect();
+    let size = u64::from(block_size);
+    for (index, chunk) in chunks.iter().enumerate() {
+        let wrong =
+            |field: &str, message: String| Err(r.malformed(&format!("chunks[{index}].{field}"), message));
+        if chunk.offset.checked_rem(size) != Some(0) {
+            return wrong("offset", format!("{} is no multiple of {size}", chunk.offset));
+        }
+        // A chunk without bytes owns no block.
+        let Some(more) = chunk.length.div_ceil(size).checked_sub(1) else {
+            continue;
+        };
+        let first = chunk.offset.checked_div(size).unwrap_or(u64::MAX);
+        let last = first.saturating_add(more);
+        let place = |block: u64| usize::try_from(block).unwrap_or(usize::MAX);
+        let (Some(first_partial), Some(last_partial), Some(last_block)) =
+            (partial_before.get(place(first)), partial_before.get(place(last)), blocks.get(place(last)))
+        else {
+            let message = format!("blocks {first} to {last} of {}: out of range", blocks.len());
+            return wrong("offset", message);
+        };
+        let rest = chunk.length.checked_sub(more.saturating_mul(size));
+        if first_partial != last_partial || rest != Some(last_block.uncompressed_size.into()) {
+            let message = format!("{} bytes, its blocks have others", chunk.length);
+            return wrong("length", message);
+        }
+    }
+    Ok(())
+}
+
+/// The indices of `chunks` by id, or the two first indices that share an id.
+pub(crate) fn by_id(chunks: &[Chunk]) -> Result<Vec<usize>, (usize, usize, ChunkId)> {
+    let mut pairs: Vec<(ChunkId, usize)> =
+        chunks.iter().enumerate().map(|(index, chunk)| (chunk.id, index)).collect();
+    pairs.sort_unstable();
+    for (a, b) in pairs.iter().zip(pairs.iter().skip(1)) {
+        if a.0 == b.0 {
+            return Err((a.1, b.1, a.0));
+        }
+    }
+    Ok(pairs.into_iter().map(|(_, index)| index).collect())
+}
+
+fn zeros<const N: usize>(r: &mut Reader<'_>, field: &str) -> Result<(), ReadError> {
+    if r.array::<N>(field)?.iter().any(|byte| *byte != 0) {
+        return Err(r.unsupported(field, "bytes that are reserved are not zero"));
+    }
+    Ok(())
+}
+
+fn exactly(r: &mut Reader<'_>, field: &str, expected: u32) -> Result<(), ReadError> {
+    let found = r.u32(field)?;
+    if found != expected {
+        return Err(r.unsupported(field, format!("{found}, only {expected} is read")));
+    }
+    Ok(())
+}
