@@ -391,3 +391,113 @@ fn index_of(length: usize) -> u32 {
 fn place_of(index: u32) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index from its tables: directories as name, child, sibling, file; files as name, next, chunk.
+    fn index(mount: &str, directories: &[[u32; 4]], files: &[[u32; 3]], names: &[&str]) -> Vec<u8> {
+        let mut w = Writer::new();
+        Text::ascii(mount).write(&mut w);
+        w.u32(directories.len() as u32);
+        for field in directories.as_flattened() {
+            w.u32(*field);
+        }
+        w.u32(files.len() as u32);
+        for field in files.as_flattened() {
+            w.u32(*field);
+        }
+        w.u32(names.len() as u32);
+        names.iter().for_each(|name| Text::ascii(name).write(&mut w));
+        w.into_bytes()
+    }
+
+    /// Reads an index over three chunks.
+    fn read(bytes: &[u8]) -> Result<DirectoryIndex, ReadError> {
+        DirectoryIndex::read(Reader::new(bytes, "directory index"), 3)
+    }
+
+    const ROOT: [u32; 4] = [NONE, NONE, NONE, NONE];
+
+    #[test]
+    fn what_is_built_is_read() {
+        let paths = [(0, "a/b/c.uasset"), (1, "a/b/d.uasset"), (2, "b/c.uasset")];
+        let built = DirectoryIndex::build(paths.into_iter());
+        let mut w = Writer::new();
+        built.write(&mut w);
+        let read = read(w.as_bytes()).unwrap();
+        assert_eq!(read, built);
+        for (chunk, path) in paths {
+            assert_eq!(read.path(chunk).as_deref(), Some(path));
+            assert_eq!(read.full_path(chunk).as_deref(), Some(path));
+        }
+        // A component has one name, at its first use: a, b, c.uasset, d.uasset.
+        assert_eq!((read.names.len(), read.directories.len()), (4, 4));
+    }
+
+    #[test]
+    fn an_index_without_files_has_34_bytes() {
+        let mut w = Writer::new();
+        DirectoryIndex::build(std::iter::empty()).write(&mut w);
+        assert_eq!(w.as_bytes(), index("/", &[ROOT], &[], &[]));
+        assert_eq!(w.len(), 34);
+    }
+
+    #[test]
+    fn paths_are_joined_with_the_mount_point() {
+        for (mount, path) in [
+            ("../../../", "f"),
+            ("/", "f"),
+            ("", "f"),
+            ("../../../Game/Content/", "Game/Content/f"),
+            ("../../../Game/Content", "Game/Content/f"),
+        ] {
+            let index = read(&index(mount, &[[NONE, NONE, NONE, 0]], &[[0, NONE, 1]], &["f"])).unwrap();
+            assert_eq!(index.full_path(1).as_deref(), Some(path), "{mount}");
+            assert_eq!(index.path(1).as_deref(), Some("f"));
+            assert_eq!(index.path(0), None);
+        }
+        for mount in ["C:/", "../../../a/../b/", "a//b", "../../..\\x/"] {
+            assert!(read(&index(mount, &[ROOT], &[], &[])).is_err(), "{mount}");
+        }
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_or_back_are_refused() {
+        let deep: Vec<[u32; 4]> =
+            (0..66).map(|i| [if i == 0 { NONE } else { 0 }, i + 1, NONE, NONE]).collect();
+        let in_root = |file: &[[u32; 3]]| index("/", &[[NONE, NONE, NONE, 0]], file, &["f"]);
+        for (message, bytes) in [
+            ("there is no root", index("/", &[], &[], &[])),
+            ("the root has a name", index("/", &[[0, NONE, NONE, NONE]], &[], &["a"])),
+            ("loop", index("/", &[[NONE, 0, NONE, NONE]], &[], &["a"])),
+            ("loop", index("/", &[[NONE, 1, NONE, NONE], [0, NONE, 1, NONE]], &[], &["a"])),
+            ("loop", index("/", &[[NONE, 1, NONE, NONE], [0, 1, NONE, NONE]], &[], &["a"])),
+            ("a link to 7 of 1", index("/", &[[NONE, 7, NONE, NONE]], &[], &["a"])),
+            ("name 1 of 1", index("/", &[[NONE, 1, NONE, NONE], [1, NONE, NONE, NONE]], &[], &["a"])),
+            ("nested deeper than 64", index("/", &[deep, vec![[0, NONE, NONE, NONE]]].concat(), &[], &["a"])),
+            ("a link to 0 of 0", in_root(&[])),
+            ("loop", in_root(&[[0, 0, 0]])),
+            ("name 5 of 1", in_root(&[[5, NONE, 0]])),
+            ("chunk 3 of 3", in_root(&[[0, NONE, 3]])),
+            ("chunk 1 is named twice", in_root(&[[0, 1, 1], [0, NONE, 1]])),
+            ("must not be in a path", index("/", &[ROOT], &[], &[".."])),
+            ("must not be in a path", index("/", &[ROOT], &[], &["a\0b"])),
+            ("follow the last field", [index("/", &[ROOT], &[], &[]).as_slice(), &[0]].concat()),
+        ] {
+            let error = read(&bytes).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}, expected: {message}");
+        }
+    }
+
+    #[test]
+    fn paths_are_no_longer_than_allowed() {
+        let long = "n".repeat(511);
+        let directories = [[NONE, 1, NONE, NONE], [0, NONE, NONE, 0]];
+        assert!(read(&index("/", &directories, &[[0, NONE, 0]], &[&long])).is_ok());
+        let longer = "n".repeat(512);
+        let error = read(&index("/", &directories, &[[0, NONE, 0]], &[&longer])).unwrap_err();
+        assert!(error.message.contains("longer than 1024 bytes"), "{error}");
+    }
+}
