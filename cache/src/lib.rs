@@ -5,17 +5,26 @@
 //! is believed: a blob whose bytes do not have its digest is moved out of the way and counts as absent.
 //! Start with [`Digest`], the traits [`Blobs`] and [`Results`], then [`DiskStore`].
 
+mod aside;
 mod blob;
+mod capture;
 mod digest;
+mod disk;
 mod error;
+mod locked;
+mod memory;
 mod path;
 mod results;
+mod sealed;
 mod stat;
 mod tree;
 
 pub use blob::{Blob, BlobWriter, Blobs};
+pub use capture::{CaptureError, capture_file, hash_file};
 pub use digest::{Digest, DigestError, Hasher};
+pub use disk::DiskStore;
 pub use error::StoreError;
+pub use memory::MemoryStore;
 pub use path::{PathError, WorkspacePath};
 pub use results::{ActionDigest, ActionResult, Note, Output, Results, Severity};
 pub use stat::FileStat;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cache::{Blob, Digest, Store, Tree};
+use cache::{Blob, Digest, FileStat, Store, Tree};
 
 /// A file of an external, read at offsets.
 pub trait ReadAt: Send + Sync {
@@ -29,6 +29,8 @@ pub trait External: Send + Sync {
     fn open(&self, file: &str) -> io::Result<Box<dyn ReadAt>>;
     /// Where a file lies, for messages.
     fn describe(&self, file: &str) -> String;
+    /// A stamp that moves when any file in it is touched: names, lengths and times, no bytes.
+    fn stamp(&self) -> io::Result<[u8; 32]>;
 }
 
 /// An external that is a folder, or a single file, of this machine.
@@ -86,6 +88,16 @@ impl External for FolderExternal {
             Ok((folder, None)) => folder.join(file).display().to_string(),
             _ => self.path.display().to_string(),
         }
+    }
+
+    fn stamp(&self) -> io::Result<[u8; 32]> {
+        let (folder, _) = self.folder()?;
+        let mut hasher = blake3::Hasher::new();
+        for (name, _) in self.files()? {
+            let stat = FileStat::of(&std::fs::metadata(folder.join(&name))?);
+            hasher.update(format!("{name}\0{stat:?}\n").as_bytes());
+        }
+        Ok(*hasher.finalize().as_bytes())
     }
 }
 
@@ -162,6 +174,14 @@ impl External for TreeExternal<'_> {
 
     fn describe(&self, file: &str) -> String {
         format!("{file} of the stand-in @{}", self.name)
+    }
+
+    fn stamp(&self) -> io::Result<[u8; 32]> {
+        let mut hasher = blake3::Hasher::new();
+        for (name, digest) in &self.files {
+            hasher.update(format!("{name}\0{digest}\n").as_bytes());
+        }
+        Ok(*hasher.finalize().as_bytes())
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cache::{Blob, BlobWriter, Digest, Note, Output, Severity, Store, Tree, WorkspacePath};
 use rayon::prelude::*;
 
-use crate::rule::{Interface, Kind};
+use crate::rule::{Interface, Kind, OutputSpec};
 use crate::{Lost, RuleError};
 
 /// A resolved input.
@@ -117,6 +117,11 @@ impl<'a> Outputs<'a> {
             Written::Tree(tree) => tree.insert(path, digest).map_err(|bad| error(&bad)),
             Written::File(_) => Err(error(&"it was written as a file")),
         }
+    }
+
+    /// What is declared.
+    pub(crate) fn specs(&self) -> &'a [OutputSpec] {
+        &self.interface.outputs
     }
 
     /// All declared outputs, stored; an output tree nothing was written into is empty, a file that was

@@ -1,0 +1,716 @@
+//! The loop: one thread owns the state of a build, workers compute and send.
+//!
+//! The owner hands out jobs in the order of the critical path and takes messages back; nothing else
+//! changes a [`Record`](crate::state::Record). Read [`Loop::run`] first, then [`Loop::finish`] and
+//! [`Loop::lost`]: what happens when something is done, and when something that was done is gone.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::{Arc, atomic::Ordering};
+use std::time::{Duration, Instant};
+
+use cache::{ActionDigest, Digest, Note, Output, StoreError, WorkspacePath};
+
+use crate::build::{Artifact, Failed, Options, Report};
+use crate::error::{Failure, Lost, RuleError};
+use crate::event::{Event, Outcome, Sink};
+use crate::label::Label;
+use crate::place;
+use crate::plan::{ForEach, Item, NodeId, Plan, Source, Target};
+use crate::resolve::{Context, Given, Outputs, Prepared, Request, Resolved};
+use crate::rule::Rule;
+use crate::run::Ran;
+use crate::snapshot::Previous;
+use crate::state::{Records, State};
+use crate::why::RebuildReason;
+
+/// Something for a worker to do.
+pub(crate) enum Job<'a> {
+    /// Find the action, and whether its result is known.
+    Resolve(usize, Box<Request<'a>>),
+    /// Read the descriptors that a step spreads out over.
+    Expand(usize, Digest),
+    /// Make one output of all instances' outputs.
+    Join(usize, Vec<(String, Outputs)>, &'a dyn Rule),
+    /// Run.
+    Run(usize, Box<Prepared<'a>>),
+}
+
+/// What a worker says.
+pub(crate) enum Message<'a> {
+    Resolved(usize, Result<Resolved<'a>, RuleError>),
+    Expanded(usize, Result<Vec<Item>, RuleError>),
+    Joined(usize, Result<BTreeMap<String, Output>, RuleError>),
+    Ran { index: usize, thread: usize, started: Instant, result: Result<Ran, RuleError> },
+    Progress { index: usize, done: u64, total: u64 },
+}
+
+/// A node that keeps losing inputs is given up: the store forgets faster than builds make.
+const MOST_SETBACKS: u8 = 16;
+
+pub(crate) struct Loop<'a, 'b> {
+    plan: &'a Plan,
+    options: &'b Options<'a>,
+    context: &'b Context<'a>,
+    previous: &'b Previous,
+    /// Sources that are not what they were in the last build; `None` when that is not known.
+    changed_sources: Option<&'b HashSet<WorkspacePath>>,
+    sink: &'b mut dyn Sink,
+    jobs: SyncSender<Job<'a>>,
+    messages: Receiver<Message<'a>>,
+    records: Records<'a>,
+    /// Only these instances of a step are wanted.
+    only: HashMap<usize, BTreeSet<String>>,
+    ready: BinaryHeap<(u64, Reverse<usize>)>,
+    /// Actions that wait for a thread or for memory.
+    queued: BinaryHeap<(u64, Reverse<usize>)>,
+    prepared: HashMap<usize, Box<Prepared<'a>>>,
+    /// Actions that run, with the steps that wait for the same action.
+    in_flight: HashMap<ActionDigest, Vec<usize>>,
+    running: HashMap<usize, Running>,
+    outstanding: usize,
+    memory: u64,
+    started: Instant,
+    stopping: bool,
+    report: Report,
+}
+
+struct Running {
+    action: ActionDigest,
+    why: Vec<RebuildReason>,
+    memory: u64,
+}
+
+impl<'a, 'b> Loop<'a, 'b> {
+    #[expect(clippy::too_many_arguments, reason = "it is called once, from `build`")]
+    pub(crate) fn new(
+        plan: &'a Plan,
+        needed: &[NodeId],
+        rules: &[&'a dyn Rule],
+        options: &'b Options<'a>,
+        context: &'b Context<'a>,
+        previous: &'b Previous,
+        changed_sources: Option<&'b HashSet<WorkspacePath>>,
+        sink: &'b mut dyn Sink,
+        jobs: SyncSender<Job<'a>>,
+        messages: Receiver<Message<'a>>,
+    ) -> Self {
+        let mut this = Self {
+            plan,
+            options,
+            context,
+            previous,
+            changed_sources,
+            sink,
+            jobs,
+            messages,
+            records: Records::new(plan, rules, needed),
+            only: only(plan, needed),
+            ready: BinaryHeap::new(),
+            queued: BinaryHeap::new(),
+            prepared: HashMap::new(),
+            in_flight: HashMap::new(),
+            running: HashMap::new(),
+            outstanding: 0,
+            memory: 0,
+            started: Instant::now(),
+            stopping: false,
+            report: Report::default(),
+        };
+        for id in needed.iter().rev() {
+            this.measure(id.index());
+        }
+        for id in needed {
+            if this.records.get(id.index()).waiting == 0 {
+                this.make_ready(id.index());
+            }
+        }
+        this
+    }
+
+    /// Runs until all targets are done, or nothing can go on.
+    pub(crate) fn run(mut self) -> Report {
+        let targets = self.plan.targets().iter().map(|target| target.label.clone()).collect();
+        let steps = self.records.iter().filter(|record| record.state != State::Unneeded).count();
+        self.sink.event(&Event::BuildStarted { targets, steps });
+        loop {
+            while self.dispatch() {}
+            if self.outstanding > 0 {
+                let Ok(message) = self.messages.recv() else { break };
+                self.take(message);
+            } else if self.stopping || !self.place_outputs() {
+                break;
+            }
+        }
+        self.report.cancelled = self.options.cancelled.load(Ordering::Relaxed);
+        self.conclude()
+    }
+
+    /// Gives one job out, or finishes one step that needs none; `false` when there is nothing to do now.
+    fn dispatch(&mut self) -> bool {
+        self.stopping |= self.options.cancelled.load(Ordering::Relaxed);
+        if self.stopping {
+            return false;
+        }
+        // What needs no worker is done at once.
+        if let Some(&(_, Reverse(index))) = self.ready.peek()
+            && let Some(outputs) = self.unchanged(index)
+        {
+            self.ready.pop();
+            let action = self.previous.action(&self.records.get(index).label);
+            self.records.set(index, State::Busy);
+            self.finish(index, action, outputs, Outcome::Unchanged, Finish::default());
+            return true;
+        }
+        if self.outstanding >= self.options.jobs.get() {
+            return false;
+        }
+        let run_first = match (self.queued.peek(), self.ready.peek()) {
+            (Some(queued), Some(ready)) => queued.0 >= ready.0,
+            (queued, _) => queued.is_some(),
+        };
+        if run_first && self.start_queued() {
+            return true;
+        }
+        if let Some((_, Reverse(index))) = self.ready.pop() {
+            self.start(index);
+            return true;
+        }
+        !run_first && self.start_queued()
+    }
+
+    fn start_queued(&mut self) -> bool {
+        let Some(&(_, Reverse(index))) = self.queued.peek() else { return false };
+        let Some(prepared) = self.prepared.get(&index) else { return false };
+        let memory = prepared.memory;
+        // Strictly in order, so that a large action is not overtaken for ever by small ones.
+        if !self.running.is_empty() && self.memory.saturating_add(memory) > self.options.memory {
+            return false;
+        }
+        self.queued.pop();
+        let Some(prepared) = self.prepared.remove(&index) else { return false };
+        self.memory = self.memory.saturating_add(memory);
+        let (action, why) = (prepared.digest, prepared.why.clone());
+        let label = self.records.get(index).label.clone();
+        self.sink.event(&Event::ActionStarted { label, action, why: why.clone() });
+        self.running.insert(index, Running { action, why, memory });
+        self.send(Job::Run(index, prepared));
+        true
+    }
+
+    fn start(&mut self, index: usize) {
+        let record = self.records.get(index);
+        let spec = record.spec;
+        let job = match (&spec.for_each, record.is_group(), &record.instances) {
+            (Some(_), true, Some(instances)) => {
+                let each = instances.iter().map(|&instance| {
+                    let record = self.records.get(instance);
+                    let name = record.item.as_ref().map(|item| item.name.clone()).unwrap_or_default();
+                    (name, record.outputs.clone().unwrap_or_default())
+                });
+                Job::Join(index, each.collect(), record.rule)
+            }
+            (Some(ForEach::List(items)), true, None) => {
+                let items = items.clone();
+                self.records.set(index, State::Busy);
+                self.expand(index, items);
+                return;
+            }
+            (Some(ForEach::Tree { node, output }), true, None) => {
+                match self.records.get(node.index()).outputs.as_ref().and_then(|outputs| outputs.get(output)) {
+                    Some(output) => Job::Expand(index, output.digest()),
+                    None => {
+                        self.records.set(index, State::Busy);
+                        let error = RuleError::new(format!("{} has no output `{output}`", self.plan.node(*node).label));
+                        self.fail(index, None, error);
+                        return;
+                    }
+                }
+            }
+            _ => match self.request(index) {
+                Ok(request) => Job::Resolve(index, Box::new(request)),
+                Err(error) => {
+                    self.records.set(index, State::Busy);
+                    self.fail(index, None, error);
+                    return;
+                }
+            },
+        };
+        self.records.set(index, State::Busy);
+        self.send(job);
+    }
+
+    fn request(&self, index: usize) -> Result<Request<'a>, RuleError> {
+        let record = self.records.get(index);
+        let mut inputs = Vec::new();
+        for (name, sources) in &record.spec.inputs {
+            let given = sources.iter().map(|source| self.given(source)).collect::<Result<_, _>>()?;
+            inputs.push((name.clone(), given));
+        }
+        let forced = self.options.forced.iter().any(|label| label.contains(&record.label)) && record.setbacks == 0;
+        Ok(Request {
+            label: record.label.clone(),
+            rule: record.rule,
+            params: Arc::new(record.spec.params.clone()),
+            inputs,
+            item: record.item.clone(),
+            private: record.spec.private,
+            forced,
+            previous: (!record.verify).then(|| self.previous.get(&record.label)).flatten(),
+        })
+    }
+
+    fn given(&self, source: &Source) -> Result<Given, RuleError> {
+        Ok(match source {
+            Source::File { path, name } => Given::File { path: path.clone(), name: name.clone() },
+            Source::External(name) => Given::External(name.clone()),
+            Source::Item => Given::Item,
+            Source::Output { node, output, select } => {
+                let record = self.records.get(node.index());
+                let found = record.outputs.as_ref().and_then(|outputs| outputs.get(output));
+                Given::Output {
+                    output: *found.ok_or_else(|| RuleError::new(format!("{} has no output `{output}`", record.label)))?,
+                    name: output.clone(),
+                    select: select.clone(),
+                    from: record.label.clone(),
+                }
+            }
+        })
+    }
+
+    fn send(&mut self, job: Job<'a>) {
+        self.outstanding += 1;
+        // Workers live as long as the loop; if they were gone, `recv` ends the loop.
+        let _ = self.jobs.send(job);
+    }
+
+    fn take(&mut self, message: Message<'a>) {
+        if let Message::Progress { index, done, total } = message {
+            let label = self.records.get(index).label.clone();
+            self.sink.event(&Event::Progress { label, done, total });
+            return;
+        }
+        self.outstanding -= 1;
+        match message {
+            Message::Progress { .. } => {}
+            Message::Resolved(index, Ok(Resolved::Unchanged { action, outputs })) => {
+                self.finish(index, Some(action), outputs, Outcome::Unchanged, Finish::default());
+            }
+            Message::Resolved(index, Ok(Resolved::Hit { action, outputs, notes })) => {
+                self.finish(index, Some(action), outputs, Outcome::Cached, Finish { notes, ..Finish::default() });
+            }
+            Message::Resolved(index, Ok(Resolved::Miss(prepared))) => self.enqueue(index, prepared),
+            Message::Resolved(index, Err(error)) => self.fail(index, None, error),
+            Message::Expanded(index, Ok(items)) => self.expand(index, items),
+            Message::Expanded(index, Err(error)) => self.fail(index, None, error),
+            Message::Joined(index, Ok(outputs)) => {
+                self.complete(index, Arc::new(outputs));
+            }
+            Message::Joined(index, Err(error)) => self.fail(index, None, error),
+            Message::Ran { index, thread, started, result } => self.ran(index, thread, started, result),
+        }
+    }
+
+    fn enqueue(&mut self, index: usize, prepared: Box<Prepared<'a>>) {
+        if let Some(followers) = self.in_flight.get_mut(&prepared.digest) {
+            followers.push(index);
+            return;
+        }
+        self.in_flight.insert(prepared.digest, Vec::new());
+        self.prepared.insert(index, prepared);
+        self.queued.push((self.records.get(index).priority, Reverse(index)));
+    }
+
+    fn ran(&mut self, index: usize, thread: usize, started: Instant, result: Result<Ran, RuleError>) {
+        let Some(running) = self.running.remove(&index) else { return };
+        self.memory = self.memory.saturating_sub(running.memory);
+        let followers = self.in_flight.remove(&running.action).unwrap_or_default();
+        match result {
+            Ok(ran) => {
+                let label = self.records.get(index).label.to_string();
+                self.options.history.remember_action(&label, &running.action, Some(ran.duration_ms));
+                let outputs: Outputs = Arc::new(ran.outputs);
+                let details = Finish { why: running.why, notes: ran.notes, thread, started: Some(started) };
+                self.finish(index, Some(running.action), Arc::clone(&outputs), Outcome::Ran, details);
+                for follower in followers {
+                    let outputs = Arc::clone(&outputs);
+                    self.finish(follower, Some(running.action), outputs, Outcome::Cached, Finish::default());
+                }
+            }
+            // Each follower finds out for itself: it may be luckier, or has its own producers to set back.
+            Err(error) => {
+                self.fail(index, Some(running.action), error);
+                for follower in followers {
+                    if self.records.get(follower).state == State::Busy {
+                        self.make_ready(follower);
+                    }
+                }
+            }
+        }
+    }
+
+    fn expand(&mut self, index: usize, mut items: Vec<Item>) {
+        let label = self.records.get(index).label.clone();
+        if let Some(only) = self.only.get(&index) {
+            if let Some(missing) = only.iter().find(|name| !items.iter().any(|item| item.name == **name)) {
+                let known: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
+                let error = RuleError::new(format!("{label} has no instance `{missing}`"));
+                let near = crate::schema::did_you_mean(missing, known.iter().copied());
+                let error = match near {
+                    Some(near) => error.hint(format!("did you mean `{near}`?")),
+                    None => error.hint(format!("it has: {}", known.join(", "))),
+                };
+                self.fail(index, None, error);
+                return;
+            }
+            items.retain(|item| only.contains(&item.name));
+        }
+        let mut names = BTreeSet::new();
+        let twice = items.iter().find(|item| !names.insert(item.name.to_ascii_lowercase()));
+        if let Some(item) = twice {
+            let error = RuleError::new(format!("two instances of {label} are called `{}`", item.name));
+            self.fail(index, None, error);
+            return;
+        }
+        self.sink.event(&Event::Expanded { label, instances: items.len() });
+        let instances: Vec<usize> = items.into_iter().map(|item| self.records.add_instance(index, item)).collect();
+        self.records.get_mut(index).waiting = instances.len();
+        self.records.get_mut(index).instances = Some(instances.clone());
+        self.records.set(index, State::Waiting);
+        if instances.is_empty() {
+            self.make_ready(index);
+        }
+        instances.into_iter().for_each(|instance| self.make_ready(instance));
+    }
+
+    /// An action has its outputs.
+    fn finish(
+        &mut self,
+        index: usize,
+        action: Option<ActionDigest>,
+        outputs: Outputs,
+        outcome: Outcome,
+        details: Finish,
+    ) {
+        let record = self.records.get_mut(index);
+        record.action = action;
+        let label = record.label.clone();
+        if !record.is_group() {
+            match outcome {
+                Outcome::Ran => self.report.ran += 1,
+                Outcome::Cached => self.report.cached += 1,
+                _ => self.report.unchanged += 1,
+            }
+            if let (Some(action), Outcome::Cached) = (&action, &outcome) {
+                self.options.history.remember_action(&label.to_string(), action, None);
+            }
+            let after = if matches!(outcome, Outcome::Ran) { self.after(index) } else { Vec::new() };
+            let started = details.started.unwrap_or_else(Instant::now);
+            self.sink.event(&Event::ActionFinished {
+                label,
+                action,
+                outcome,
+                why: details.why,
+                started: started.duration_since(self.started),
+                took: details.started.map(|started| started.elapsed()).unwrap_or(Duration::ZERO),
+                thread: details.thread,
+                notes: details.notes,
+                outputs: (*outputs).clone(),
+                after,
+            });
+        }
+        self.complete(index, outputs);
+    }
+
+    /// A step has its outputs: those that wait for it may go on.
+    fn complete(&mut self, index: usize, outputs: Outputs) {
+        let previous = self.previous.get(&self.records.get(index).label);
+        let record = self.records.get_mut(index);
+        record.changed = previous.is_none_or(|(_, before)| before != outputs);
+        record.outputs = Some(outputs);
+        let waiters = std::mem::take(&mut record.waiters);
+        self.records.set(index, State::Done);
+        for waiter in waiters {
+            let record = self.records.get_mut(waiter);
+            record.waiting = record.waiting.saturating_sub(1);
+            if record.waiting == 0 && record.state == State::Waiting {
+                self.make_ready(waiter);
+            }
+        }
+    }
+
+    fn fail(&mut self, index: usize, action: Option<ActionDigest>, error: RuleError) {
+        let failure = match error {
+            RuleError::Lost(Lost(digest)) => return self.lost(index, digest),
+            RuleError::Cancelled => {
+                self.stopping = true;
+                self.records.set(index, State::Failed);
+                return;
+            }
+            RuleError::Store(error) => {
+                self.stopping = true;
+                let failure = store_failure(&error);
+                self.report.store_error.get_or_insert(error);
+                failure
+            }
+            RuleError::Failed(failure) => *failure,
+        };
+        let label = self.records.get(index).label.clone();
+        self.records.set(index, State::Failed);
+        self.sink.event(&Event::ActionFinished {
+            label: label.clone(),
+            action,
+            outcome: Outcome::Failed(Box::new(failure.clone())),
+            why: Vec::new(),
+            started: self.started.elapsed(),
+            took: Duration::ZERO,
+            thread: 0,
+            notes: Vec::new(),
+            outputs: BTreeMap::new(),
+            after: Vec::new(),
+        });
+        self.report.failed.push(Failed { label, failure });
+        let most = if self.options.keep_going { self.options.max_failures } else { Some(1) };
+        self.stopping |= most.is_some_and(|most| self.report.failed.len() >= most);
+        self.skip_waiters(index);
+    }
+
+    fn skip_waiters(&mut self, failed: usize) {
+        let because = self.records.get(failed).label.clone();
+        let mut stack = std::mem::take(&mut self.records.get_mut(failed).waiters);
+        while let Some(index) = stack.pop() {
+            if self.records.get(index).state == State::Waiting {
+                self.records.set(index, State::Skipped);
+                let label = self.records.get(index).label.clone();
+                self.sink.event(&Event::Skipped { label, because: because.clone() });
+                self.report.skipped += 1;
+                stack.extend(std::mem::take(&mut self.records.get_mut(index).waiters));
+            }
+        }
+    }
+
+    /// An input of `index` is gone from the store: whoever makes it runs again first. This works at any
+    /// depth: a producer that lost its own inputs comes here in its turn.
+    fn lost(&mut self, index: usize, digest: Digest) {
+        let label = self.records.get(index).label.clone();
+        self.sink.event(&Event::Lost { label: label.clone(), digest });
+        let record = self.records.get_mut(index);
+        record.setbacks += 1;
+        record.verify = true;
+        if record.setbacks > MOST_SETBACKS {
+            let message = format!("the store keeps losing what {label} needs (blob {})", digest.short());
+            self.fail(index, None, RuleError::new(message));
+            return;
+        }
+        self.records.set(index, State::Waiting);
+        let mut producers = self.producers(index);
+        producers.retain(|&producer| self.gave(producer, digest));
+        self.wait_for(index, producers);
+    }
+
+    /// Whether the blob is one that the step gave, or was meant to give.
+    fn gave(&self, index: usize, digest: Digest) -> bool {
+        let record = self.records.get(index);
+        match &record.outputs {
+            // A step that is being made again will give it again.
+            None => record.state != State::Unneeded,
+            Some(outputs) => outputs.values().any(|output| {
+                // The listing itself may be what is gone: then anything may be in it.
+                self.context.trees.holds(output, digest)
+                    || matches!(output, Output::Tree(listing) if self.context.trees.get(*listing).is_err())
+            }),
+        }
+    }
+
+    fn wait_for(&mut self, index: usize, producers: Vec<usize>) {
+        self.records.get_mut(index).waiting = producers.len();
+        for &producer in &producers {
+            self.records.get_mut(producer).waiters.push(index);
+        }
+        for &producer in &producers {
+            self.make_again(producer);
+        }
+        if producers.is_empty() {
+            self.make_ready(index);
+        }
+    }
+
+    fn make_again(&mut self, index: usize) {
+        let record = self.records.get_mut(index);
+        if record.state != State::Done {
+            return;
+        }
+        record.verify = true;
+        self.records.set(index, State::Waiting);
+        let instances = self.records.get(index).instances.clone();
+        let Some(instances) = instances else {
+            self.make_ready(index);
+            return;
+        };
+        // A join is as good as its instances: each is asked whether it still has its outputs.
+        let lacking = |outputs: &Option<Outputs>| {
+            let missing = |output| !matches!(self.context.trees.missing(output), Ok(None));
+            outputs.as_ref().is_none_or(|outputs| outputs.values().any(missing))
+        };
+        let again: Vec<usize> =
+            instances.into_iter().filter(|&instance| lacking(&self.records.get(instance).outputs)).collect();
+        self.wait_for(index, again);
+    }
+
+    fn make_ready(&mut self, index: usize) {
+        self.records.set(index, State::Ready);
+        self.ready.push((self.records.get(index).priority, Reverse(index)));
+    }
+
+    fn producers(&self, index: usize) -> Vec<usize> {
+        let record = self.records.get(index);
+        // Instances wait for what their step waits for.
+        let dependencies = self.plan.dependencies(record.id).into_iter();
+        let mut producers: Vec<usize> = dependencies.map(NodeId::index).collect();
+        if record.is_group() {
+            producers.extend(record.instances.iter().flatten());
+        }
+        producers
+    }
+
+    fn after(&self, index: usize) -> Vec<Label> {
+        self.producers(index).into_iter().map(|producer| self.records.get(producer).label.clone()).collect()
+    }
+
+    /// The outputs of a step of which nothing changed since the last build, without asking anybody.
+    fn unchanged(&self, index: usize) -> Option<Outputs> {
+        let changed = self.changed_sources?;
+        let record = self.records.get(index);
+        let plain = !record.verify && record.item.is_none() && record.instances.is_none();
+        if !plain || self.options.forced.iter().any(|label| label.contains(&record.label) || record.label.contains(label)) {
+            return None;
+        }
+        if self.only.contains_key(&index) || matches!(record.rule.body(), crate::rule::Body::Exec(_)) {
+            return None;
+        }
+        let same = |source: &Source| match source {
+            Source::File { path, .. } => !changed.contains(path),
+            Source::Output { node, .. } => !self.records.get(node.index()).changed,
+            Source::External(name) => self.previous.external_unchanged(name),
+            Source::Item => true,
+        };
+        let tree = match &record.spec.for_each {
+            Some(ForEach::Tree { node, .. }) => !self.records.get(node.index()).changed,
+            _ => true,
+        };
+        let all = tree && record.spec.inputs.values().flatten().all(same);
+        all.then(|| self.previous.outputs(&record.label)).flatten()
+    }
+
+    /// The longest way from a step to a target, by the durations of earlier runs.
+    fn measure(&mut self, index: usize) {
+        let record = self.records.get(index);
+        let label = record.label.to_string();
+        let own = self.options.history.duration_ms(&label).unwrap_or(1).max(1);
+        let longest = record.waiters.iter().map(|&waiter| self.records.get(waiter).priority).max();
+        self.records.get_mut(index).priority = own.saturating_add(longest.unwrap_or(0));
+    }
+
+    /// Places the outputs of all targets that are done; `true` when something was lost and is made again.
+    fn place_outputs(&mut self) -> bool {
+        let mut again = false;
+        for target in self.plan.targets() {
+            if target.nodes.iter().all(|node| self.records.get(node.index()).state == State::Done) {
+                again |= self.place_target(target);
+            }
+        }
+        again
+    }
+
+    fn place_target(&mut self, target: &Target) -> bool {
+        let mut artifacts = Vec::new();
+        for placed in &target.placed {
+            let index = placed.node.index();
+            let outputs = self.records.get(index).outputs.clone().unwrap_or_default();
+            let Some(output) = outputs.get(&placed.output) else { continue };
+            let result = place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
+            match result {
+                Ok(()) => {}
+                Err(RuleError::Lost(Lost(digest))) => {
+                    let record = self.records.get_mut(index);
+                    record.setbacks += 1;
+                    if record.setbacks <= MOST_SETBACKS {
+                        self.sink.event(&Event::Lost { label: target.label.clone(), digest });
+                        self.make_again(index);
+                        return true;
+                    }
+                    let message = format!("the store keeps losing outputs of {}", target.label);
+                    self.place_failed(target, RuleError::new(message));
+                }
+                Err(error) => self.place_failed(target, error),
+            }
+        }
+        let of_target = artifacts.into_iter().map(|record| Artifact { label: target.label.clone(), record });
+        self.report.artifacts.retain(|artifact| artifact.label != target.label);
+        self.report.artifacts.extend(of_target);
+        false
+    }
+
+    fn place_failed(&mut self, target: &Target, error: RuleError) {
+        let failure = match error {
+            RuleError::Failed(failure) => *failure,
+            RuleError::Store(error) => {
+                let failure = store_failure(&error);
+                self.report.store_error.get_or_insert(error);
+                failure
+            }
+            other => Failure { message: other.to_string(), details: Vec::new(), hint: None, code: None },
+        };
+        self.report.failed.push(Failed { label: target.label.clone(), failure });
+    }
+
+    fn conclude(mut self) -> Report {
+        for record in self.records.iter() {
+            if let (State::Done, Some(outputs)) = (record.state, &record.outputs) {
+                self.report.done.insert(record.label.clone(), (record.action, Arc::clone(outputs)));
+            }
+        }
+        self.report
+    }
+}
+
+/// What else is said of an action that is done.
+#[derive(Default)]
+struct Finish {
+    why: Vec<RebuildReason>,
+    notes: Vec<Note>,
+    thread: usize,
+    started: Option<Instant>,
+}
+
+/// The steps of which targets want some instances only.
+fn only(plan: &Plan, needed: &[NodeId]) -> HashMap<usize, BTreeSet<String>> {
+    let mut only: HashMap<usize, BTreeSet<String>> = HashMap::new();
+    for target in plan.targets() {
+        for node in &target.nodes {
+            match target.label.instance() {
+                Some(instance) => drop(only.entry(node.index()).or_default().insert(instance.to_owned())),
+                None => continue,
+            }
+        }
+    }
+    let whole_targets = plan.targets().iter().filter(|target| target.label.instance().is_none());
+    for node in whole_targets.flat_map(|target| &target.nodes) {
+        only.remove(&node.index());
+    }
+    for dependency in needed.iter().flat_map(|id| plan.dependencies(*id)) {
+        only.remove(&dependency.index());
+    }
+    only
+}
+
+fn store_failure(error: &StoreError) -> Failure {
+    let mut details = Vec::new();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        details.push(cause.to_string());
+        source = cause.source();
+    }
+    Failure { message: error.to_string(), details, hint: None, code: None }
+}

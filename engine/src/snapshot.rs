@@ -1,0 +1,317 @@
+//! The snapshot of the last successful build of a set of targets: what a build that finds nothing to do
+//! needs, and what one that finds little to do starts from.
+//!
+//! It is two blocks of bytes. *Stats* holds every file that the build looked at or placed, with stat and
+//! digest: a no-op reads it, stats, compares, and is done. *Steps* holds the plan and every action's outputs;
+//! it is read when something changed. Both are a convenience: without them a build is slower, not wrong.
+
+mod rows;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use cache::{ActionDigest, Digest, FileStat, WorkspacePath, hash_file};
+use rayon::prelude::*;
+
+use crate::build::{Built, Options};
+use crate::external::External;
+use crate::label::Label;
+use crate::place::PlacedFile;
+use crate::plan::{Plan, Source, fingerprint};
+use crate::resolve::Outputs;
+use crate::rule::Body;
+use crate::sources::SourceRecord;
+
+/// Action and outputs of each step after the last build.
+#[derive(Default)]
+pub struct Previous {
+    steps: HashMap<String, (Option<ActionDigest>, Outputs)>,
+    placed: HashMap<WorkspacePath, PlacedFile>,
+    externals_changed: HashSet<String>,
+}
+
+/// What is known of the last build.
+#[derive(Default)]
+pub struct Last {
+    /// Its steps.
+    pub(crate) previous: Previous,
+    /// Sources that changed since; `None` when the plan was made anew, so that every step is looked at.
+    pub(crate) changed_sources: Option<HashSet<WorkspacePath>>,
+    /// Sources that a stat or a look has just confirmed.
+    pub(crate) confirmed: Vec<(WorkspacePath, SourceRecord)>,
+}
+
+impl Last {
+    /// Every step is to be looked at: the plan is another one.
+    pub fn replanned(mut self) -> Self {
+        self.changed_sources = None;
+        self
+    }
+}
+
+impl Previous {
+    pub(crate) fn get(&self, label: &Label) -> Option<(ActionDigest, Outputs)> {
+        let (action, outputs) = self.steps.get(&label.to_string())?;
+        action.map(|action| (action, Arc::clone(outputs)))
+    }
+
+    pub(crate) fn action(&self, label: &Label) -> Option<ActionDigest> {
+        self.steps.get(&label.to_string())?.0
+    }
+
+    pub(crate) fn outputs(&self, label: &Label) -> Option<Outputs> {
+        self.steps.get(&label.to_string()).map(|(_, outputs)| Arc::clone(outputs))
+    }
+
+    pub(crate) fn placed(&self, path: &WorkspacePath) -> Option<&PlacedFile> {
+        self.placed.get(path)
+    }
+
+    pub(crate) fn external_unchanged(&self, name: &str) -> bool {
+        !self.externals_changed.contains(name)
+    }
+}
+
+/// Everything that a build looked at, with what it saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// What the build was asked to do and by which bake: another one starts anew.
+    pub key: String,
+    made_from: Vec<Made>,
+    sources: Vec<(WorkspacePath, SourceRecord)>,
+    placed: Vec<(Label, PlacedFile)>,
+    externals: Vec<(String, [u8; 32])>,
+    tools: Vec<(String, Digest)>,
+    environment: Vec<(String, Option<String>)>,
+    actions: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Made {
+    path: WorkspacePath,
+    fingerprint: Option<Digest>,
+    stat: Option<FileStat>,
+    settled: bool,
+}
+
+/// What a look at the files of [`Stats`] found.
+pub struct Checked {
+    /// Nothing at all is to be done.
+    pub fresh: bool,
+    /// The plan is to be made anew.
+    pub replan: bool,
+    /// The stats, with what was looked at again now proven; worth storing when `improved`.
+    pub stats: Stats,
+    /// Whether the next check will be quicker with these stats.
+    pub improved: bool,
+    changed_sources: HashSet<WorkspacePath>,
+    externals_changed: HashSet<String>,
+}
+
+impl Stats {
+    /// Reads what [`Stats::encode`] wrote; `None` for anything else.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        rows::decode_stats(bytes)
+    }
+
+    /// The bytes to keep.
+    pub fn encode(&self) -> Vec<u8> {
+        rows::encode_stats(self)
+    }
+
+    /// The files that the build placed, by target.
+    pub fn placed(&self) -> impl Iterator<Item = (&Label, &PlacedFile)> {
+        self.placed.iter().map(|(label, file)| (label, file))
+    }
+
+    /// How many actions the plan had.
+    pub fn actions(&self) -> u64 {
+        self.actions
+    }
+
+    /// Looks at every file again: a stat each, and a second look at those whose stat proves nothing.
+    pub fn check(mut self, options: &Options<'_>) -> Checked {
+        let (mut replan, mut improved) = (false, false);
+        for made in &mut self.made_from {
+            match made.look(options.workspace) {
+                Looked::Same => {}
+                Looked::Proven => improved = true,
+                Looked::Changed => replan = true,
+            }
+        }
+        let looked: Vec<Looked> = self
+            .sources
+            .par_iter_mut()
+            .with_min_len(64)
+            .map(|(path, record)| look(&path.under(options.workspace), record))
+            .collect();
+        improved |= looked.contains(&Looked::Proven);
+        let changed = self.sources.iter().zip(&looked).filter(|(_, looked)| **looked == Looked::Changed);
+        let changed_sources: HashSet<WorkspacePath> = changed.map(|((path, _), _)| path.clone()).collect();
+        let externals_changed: HashSet<String> = self
+            .externals
+            .iter()
+            .filter(|(name, before)| stamp(options.externals, name) != Some(*before))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let mut misplaced = false;
+        for (_, file) in &mut self.placed {
+            let mut record = SourceRecord { stat: file.stat, digest: file.digest, settled: file.settled };
+            match look(&file.path.under(options.out), &mut record) {
+                Looked::Same => {}
+                Looked::Proven => improved = true,
+                Looked::Changed => misplaced = true,
+            }
+            (file.stat, file.settled) = (record.stat, record.settled && !misplaced);
+        }
+        let tools = self.tools.iter().any(|(name, digest)| {
+            (options.tools)(name).ok().and_then(|path| hash_file(&path).ok()).map(|(found, _)| found) != Some(*digest)
+        });
+        let environment = self.environment.iter().any(|(name, value)| options.environment.get(name) != value.as_ref());
+        let fresh = !(replan || misplaced || tools || environment)
+            && changed_sources.is_empty()
+            && externals_changed.is_empty()
+            && options.forced.is_empty();
+        Checked { fresh, replan, improved, changed_sources, externals_changed, stats: self }
+    }
+}
+
+impl Checked {
+    /// What the next build starts from; `steps` are the bytes of [`Snapshot::steps`]. The plan comes along
+    /// when it still holds.
+    pub fn last(self, steps: &[u8]) -> Option<(Plan, Last)> {
+        let (plan, steps) = rows::decode_steps(steps)?;
+        let placed = self.stats.placed.into_iter().map(|(_, file)| (file.path.clone(), file)).collect();
+        let confirmed =
+            self.stats.sources.into_iter().filter(|(path, _)| !self.changed_sources.contains(path)).collect();
+        let previous = Previous { steps, placed, externals_changed: self.externals_changed };
+        Some((plan, Last { previous, changed_sources: Some(self.changed_sources), confirmed }))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Looked {
+    /// The stat proves it.
+    Same,
+    /// The stat proved nothing, the bytes do; the stat does now.
+    Proven,
+    /// It is another.
+    Changed,
+}
+
+fn look(path: &Path, record: &mut SourceRecord) -> Looked {
+    let Ok(metadata) = std::fs::metadata(path) else { return Looked::Changed };
+    let stat = FileStat::of(&metadata);
+    if record.settled && stat == record.stat {
+        return Looked::Same;
+    }
+    if stat.len != record.stat.len || !metadata.is_file() {
+        return Looked::Changed;
+    }
+    match hash_file(path) {
+        Ok((digest, stat)) if digest == record.digest => {
+            *record = SourceRecord { stat, digest, settled: stat.is_settled(FileStat::now()) };
+            Looked::Proven
+        }
+        _ => Looked::Changed,
+    }
+}
+
+impl Made {
+    fn look(&mut self, workspace: &Path) -> Looked {
+        let path = self.path.under(workspace);
+        let stat = std::fs::metadata(&path).ok().map(|metadata| FileStat::of(&metadata));
+        if self.settled && stat == self.stat {
+            return Looked::Same;
+        }
+        match fingerprint(&path) {
+            Ok(found) if found == self.fingerprint => {
+                let now = FileStat::now();
+                self.settled = stat.is_none_or(|stat| stat.is_settled(now));
+                self.stat = stat;
+                Looked::Proven
+            }
+            _ => Looked::Changed,
+        }
+    }
+}
+
+fn stamp(externals: &BTreeMap<String, Arc<dyn External>>, name: &str) -> Option<[u8; 32]> {
+    externals.get(name).and_then(|external| external.stamp().ok())
+}
+
+/// The snapshot of a build.
+pub struct Snapshot {
+    /// See [`Stats`].
+    pub stats: Stats,
+    /// The plan and all outputs, for [`Checked::last`].
+    pub steps: Vec<u8>,
+}
+
+impl Snapshot {
+    /// The snapshot of a successful build; `None` when something changed while it ran, so that what it saw
+    /// proves nothing.
+    pub fn take(key: &str, plan: &Plan, options: &Options<'_>, built: &Built, last: &Last) -> io::Result<Option<Self>> {
+        let Some(sources) = &built.sources else { return Ok(None) };
+        let now = FileStat::now();
+        let mut made_from = Vec::new();
+        for (path, expected) in &plan.made_from {
+            let full = path.under(options.workspace);
+            let stat = std::fs::metadata(&full).ok().map(|metadata| FileStat::of(&metadata));
+            if fingerprint(&full)? != *expected {
+                return Ok(None);
+            }
+            let settled = stat.is_none_or(|stat| stat.is_settled(now));
+            made_from.push(Made { path: path.clone(), fingerprint: *expected, stat, settled });
+        }
+        let mut steps: BTreeMap<String, (Option<ActionDigest>, Outputs)> = BTreeMap::new();
+        for (label, (action, outputs)) in &built.report.done {
+            steps.insert(label.to_string(), (*action, Arc::clone(outputs)));
+        }
+        // A step that was taken over whole did not name its instances again.
+        for (label, before) in &last.previous.steps {
+            let taken_over = label.rsplit_once(':').is_some_and(|(step, _)| steps.contains_key(step));
+            if taken_over && !steps.contains_key(label) {
+                steps.insert(label.clone(), (before.0, Arc::clone(&before.1)));
+            }
+        }
+        let mut externals: Vec<(String, [u8; 32])> = Vec::new();
+        let (mut tools, mut environment) = (BTreeMap::new(), BTreeMap::new());
+        for (_, node) in plan.nodes() {
+            for source in node.inputs.values().flatten() {
+                if let Source::External(name) = source
+                    && !externals.iter().any(|(known, _)| known == name)
+                {
+                    let Some(stamp) = stamp(options.externals, name) else { return Ok(None) };
+                    externals.push((name.clone(), stamp));
+                }
+            }
+            let rule = options.catalogue.get(&node.rule);
+            if let Some(Body::Exec(exec)) = rule.map(|rule| rule.body())
+                && let Ok(spec) = exec.command(&node.params)
+                && let Ok(path) = (options.tools)(&spec.tool)
+            {
+                tools.insert(spec.tool, hash_file(&path)?.0);
+                for name in spec.inherit {
+                    let value = options.environment.get(&name).cloned();
+                    environment.insert(name, value);
+                }
+            }
+        }
+        let report = &built.report;
+        let stats = Stats {
+            key: key.to_owned(),
+            made_from,
+            sources: sources.iter().map(|(path, record)| (path.clone(), *record)).collect(),
+            placed: report.artifacts.iter().map(|artifact| (artifact.label.clone(), artifact.record.clone())).collect(),
+            externals,
+            tools: tools.into_iter().collect(),
+            environment: environment.into_iter().collect(),
+            actions: (report.ran + report.cached + report.unchanged) as u64,
+        };
+        Ok(Some(Self { stats, steps: rows::encode_steps(plan, &steps) }))
+    }
+}
+
