@@ -12,7 +12,7 @@ use wire::ErrorKind;
 const LONG: usize = 150_000;
 
 fn long_bytes() -> Vec<u8> {
-    (0..LONG).map(|i| (i * i >> 7) as u8).collect()
+    (0..LONG).map(|i| ((i * i) >> 7) as u8).collect()
 }
 
 fn bulk_id(id: u64) -> ChunkId {

@@ -42,18 +42,8 @@ pub struct ReadError {
 
 impl ReadError {
     /// An error of `kind` in `field` at `offset`.
-    pub fn new(
-        kind: ErrorKind,
-        offset: u64,
-        field: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self {
-            kind,
-            offset,
-            field: field.into(),
-            message: message.into(),
-        }
+    pub fn new(kind: ErrorKind, offset: u64, field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { kind, offset, field: field.into(), message: message.into() }
     }
 
     /// The same error, one level further out: its field becomes `outer.field`.

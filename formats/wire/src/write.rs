@@ -23,9 +23,7 @@ impl Writer {
 
     /// An empty buffer with room for `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
-        Self {
-            bytes: Vec::with_capacity(bytes),
-        }
+        Self { bytes: Vec::with_capacity(bytes) }
     }
 
     number! {
@@ -37,6 +35,8 @@ impl Writer {
         u16_be: u16 = to_be_bytes;
         /// 32 bits, little-endian.
         u32: u32 = to_le_bytes;
+        /// 32 bits, big-endian.
+        u32_be: u32 = to_be_bytes;
         /// 64 bits, little-endian.
         u64: u64 = to_le_bytes;
         /// 32 bits, signed, little-endian.
@@ -86,12 +86,10 @@ impl Writer {
         }
     }
 
-    /// Overwrites the bytes at `at`, which must have been written before; a place outside is ignored by
-    /// no one: it is our own mistake, and the debug assertion says so.
+    /// Overwrites the bytes at `at`, which must have been written before: a place outside is our own
+    /// mistake, and a debug build says so.
     pub fn patch(&mut self, at: usize, bytes: &[u8]) -> &mut Self {
-        let place = at
-            .checked_add(bytes.len())
-            .and_then(|end| self.bytes.get_mut(at..end));
+        let place = at.checked_add(bytes.len()).and_then(|end| self.bytes.get_mut(at..end));
         debug_assert!(place.is_some(), "patch outside what was written");
         if let Some(place) = place {
             place.copy_from_slice(bytes);
@@ -117,5 +115,30 @@ impl Writer {
     /// What was written, as a vector.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_follow_each_other() {
+        let mut w = Writer::with_capacity(8);
+        assert!(w.is_empty());
+        w.u8(1).u16(2).u16_be(2).u24(0xff00_0003).u40(u64::MAX << 40 | 4).zeros(2);
+        assert_eq!(w.as_bytes(), [1, 2, 0, 0, 2, 3, 0, 0, 4, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(w.len(), 15);
+        w.patch(1, &[9, 9]);
+        assert_eq!(w.into_bytes()[..4], [1, 9, 9, 0]);
+    }
+
+    #[test]
+    fn alignment_adds_what_is_missing() {
+        let mut w = Writer::new();
+        assert!(w.align(16).is_empty());
+        for (add, length) in [(1, 16), (0, 16), (16, 32), (15, 48)] {
+            assert_eq!(w.zeros(add).align(16).len(), length);
+        }
     }
 }
