@@ -14,18 +14,14 @@ pub struct Digest {
 
 /// A text that is no digest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{found}` is no digest: expected 64 lower-case hex digits, for a blob with `-` and its length"
-)]
+#[error("`{found}` is no digest: expected 64 lower-case hex digits, for a blob with `-` and its length")]
 pub struct DigestError {
     found: String,
 }
 
 impl DigestError {
     pub(crate) fn of(text: &str) -> Self {
-        Self {
-            found: text.to_owned(),
-        }
+        Self { found: text.to_owned() }
     }
 }
 
@@ -94,10 +90,7 @@ impl FromStr for Digest {
         if !plain {
             return Err(error());
         }
-        Ok(Self {
-            hash: unhex(hash).ok_or_else(error)?,
-            len: len.parse().map_err(|_| error())?,
-        })
+        Ok(Self { hash: unhex(hash).ok_or_else(error)?, len: len.parse().map_err(|_| error())? })
     }
 }
 
@@ -127,10 +120,7 @@ impl Hasher {
 
     /// The digest of all that was taken in.
     pub fn finish(&self) -> Digest {
-        Digest {
-            hash: *self.hasher.finalize().as_bytes(),
-            len: self.hasher.count(),
-        }
+        Digest { hash: *self.hasher.finalize().as_bytes(), len: self.hasher.count() }
     }
 }
 
@@ -175,14 +165,7 @@ mod tests {
         let text = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262-0";
         assert_eq!(digest.to_string(), text);
         assert_eq!(text.parse(), Ok(digest));
-        for bad in [
-            "",
-            "-0",
-            "00-0",
-            &text[..64],
-            &format!("{}+1", &text[..64]),
-            &format!("{text}0"),
-        ] {
+        for bad in ["", "-0", "00-0", &text[..64], &format!("{}+1", &text[..64]), &format!("{text}0")] {
             assert!(bad.parse::<Digest>().is_err(), "{bad}");
         }
         assert!(text.to_uppercase().parse::<Digest>().is_err());

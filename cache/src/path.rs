@@ -29,10 +29,7 @@ impl WorkspacePath {
             .find_map(fault)
             .or_else(|| (text.len() > LONGEST).then_some("it is longer than 1,024 bytes"))
         {
-            Some(reason) => Err(PathError {
-                found: text,
-                reason,
-            }),
+            Some(reason) => Err(PathError { found: text, reason }),
             None => Ok(Self(text)),
         }
     }
@@ -75,14 +72,10 @@ fn fault(component: &str) -> Option<&'static str> {
     let stem = component.split('.').next().unwrap_or_default().trim_end();
     let numbered = |prefix: &str| {
         stem.len() == 4
-            && stem
-                .get(..3)
-                .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+            && stem.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
             && stem.ends_with(|end: char| end.is_ascii_digit())
     };
-    let device = ["con", "prn", "aux", "nul"]
-        .iter()
-        .any(|name| stem.eq_ignore_ascii_case(name))
+    let device = ["con", "prn", "aux", "nul"].iter().any(|name| stem.eq_ignore_ascii_case(name))
         || numbered("com")
         || numbered("lpt");
     if component.is_empty() {
@@ -106,20 +99,12 @@ mod tests {
 
     #[test]
     fn only_portable_relative_paths_are_accepted() {
-        for good in [
-            "a",
-            "a/b.c",
-            "maps/bgl/recipe.toml",
-            "console/x",
-            ".hidden",
-            "com10",
-            "é/ü",
-        ] {
+        for good in ["a", "a/b.c", "maps/bgl/recipe.toml", "console/x", ".hidden", "com10", "é/ü"] {
             assert_eq!(WorkspacePath::parse(good).unwrap().as_str(), good);
         }
         for bad in [
-            "", "/a", "a//b", "a/", "..", "a/../b", "./a", "a\\b", "c:/x", "nul", "NUL.txt",
-            "a/com1.x", "a.", "a ", "a\0", "a\nb", "lpt9", "con .txt",
+            "", "/a", "a//b", "a/", "..", "a/../b", "./a", "a\\b", "c:/x", "nul", "NUL.txt", "a/com1.x",
+            "a.", "a ", "a\0", "a\nb", "lpt9", "con .txt",
         ] {
             assert!(WorkspacePath::parse(bad).is_err(), "{bad:?}");
         }

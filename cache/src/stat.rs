@@ -28,10 +28,7 @@ impl FileStat {
         let (changed, inode) = {
             use std::os::unix::fs::MetadataExt;
             let changed = metadata.ctime().saturating_mul(1_000_000_000);
-            (
-                changed.saturating_add(metadata.ctime_nsec()),
-                metadata.ino(),
-            )
+            (changed.saturating_add(metadata.ctime_nsec()), metadata.ino())
         };
         #[cfg(not(unix))]
         let (changed, inode) = (ns(metadata.created()), 0);

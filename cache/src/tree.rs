@@ -27,9 +27,7 @@ pub enum TreeError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// Bytes that this module did not write.
-    #[error(
-        "line {line} of the tree is malformed: expected a digest, a space and a path, in order"
-    )]
+    #[error("line {line} of the tree is malformed: expected a digest, a space and a path, in order")]
     Malformed {
         /// Counted from 1.
         line: usize,
@@ -58,10 +56,7 @@ impl Tree {
 
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Tree) -> Result<(), TreeError> {
-        other
-            .files
-            .iter()
-            .try_for_each(|(path, digest)| self.insert(path.clone(), *digest))
+        other.files.iter().try_for_each(|(path, digest)| self.insert(path.clone(), *digest))
     }
 
     /// The file at `path`.
@@ -88,9 +83,7 @@ impl Tree {
 
     /// The sum of the files' lengths, in bytes.
     pub fn total_bytes(&self) -> u64 {
-        self.files
-            .values()
-            .fold(0, |sum, digest| sum.saturating_add(digest.len()))
+        self.files.values().fold(0, |sum, digest| sum.saturating_add(digest.len()))
     }
 
     /// Whether all files can be placed on every file system.
@@ -124,9 +117,7 @@ impl Tree {
     pub fn decode(bytes: &[u8]) -> Result<Self, TreeError> {
         let malformed = |line| TreeError::Malformed { line };
         let text = std::str::from_utf8(bytes).map_err(|_| malformed(1))?;
-        let body = text
-            .strip_prefix(HEADER)
-            .and_then(|rest| rest.strip_prefix('\n'));
+        let body = text.strip_prefix(HEADER).and_then(|rest| rest.strip_prefix('\n'));
         let body = body.ok_or_else(|| malformed(1))?;
         if !(body.is_empty() || body.ends_with('\n')) {
             return Err(malformed(body.lines().count() + 1));
@@ -136,15 +127,10 @@ impl Tree {
             let malformed = || malformed(index + 2);
             let (digest, path) = line.split_once(' ').ok_or_else(malformed)?;
             let path = WorkspacePath::parse(path)?;
-            if tree
-                .files
-                .last_key_value()
-                .is_some_and(|(last, _)| *last >= path)
-            {
+            if tree.files.last_key_value().is_some_and(|(last, _)| *last >= path) {
                 return Err(malformed());
             }
-            tree.files
-                .insert(path, digest.parse().map_err(|_| malformed())?);
+            tree.files.insert(path, digest.parse().map_err(|_| malformed())?);
         }
         Ok(tree)
     }
@@ -157,11 +143,7 @@ mod tests {
     fn tree(paths: &[&str]) -> Tree {
         let mut tree = Tree::new();
         for path in paths {
-            tree.insert(
-                WorkspacePath::parse(*path).unwrap(),
-                Digest::of(path.as_bytes()),
-            )
-            .unwrap();
+            tree.insert(WorkspacePath::parse(*path).unwrap(), Digest::of(path.as_bytes())).unwrap();
         }
         tree
     }
@@ -176,20 +158,11 @@ mod tests {
     #[test]
     fn what_cannot_be_placed_is_refused() {
         assert!(tree(&["a", "b/a"]).check().is_ok());
-        assert!(matches!(
-            tree(&["A", "a"]).check(),
-            Err(TreeError::Clash(..))
-        ));
-        assert!(matches!(
-            tree(&["x/a", "X"]).check(),
-            Err(TreeError::Clash(..))
-        ));
+        assert!(matches!(tree(&["A", "a"]).check(), Err(TreeError::Clash(..))));
+        assert!(matches!(tree(&["x/a", "X"]).check(), Err(TreeError::Clash(..))));
         let mut one = tree(&["a"]);
         let other = Digest::of(b"other");
-        assert!(
-            one.insert(WorkspacePath::parse("a").unwrap(), other)
-                .is_err()
-        );
+        assert!(one.insert(WorkspacePath::parse("a").unwrap(), other).is_err());
     }
 
     #[test]
@@ -202,9 +175,6 @@ mod tests {
         let text = String::from_utf8(bytes).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let swapped = format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]);
-        assert_eq!(
-            Tree::decode(swapped.as_bytes()),
-            Err(TreeError::Malformed { line: 3 })
-        );
+        assert_eq!(Tree::decode(swapped.as_bytes()), Err(TreeError::Malformed { line: 3 }));
     }
 }
