@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io;
 
+use crate::check::MAX_CHUNKS;
 use crate::container_header::{ContainerHeader, PackageEntry, ShaderMapHash};
 use crate::directory::{DirectoryIndex, MAX_DEPTH, MAX_PATH};
 use crate::mount::PROJECT;
@@ -293,7 +294,7 @@ fn check_parts(parts: &[Part<'_>]) -> Result<(), WriteError> {
     if parts.is_empty() {
         return Err(WriteError::Empty);
     }
-    at_most("the number of chunks", parts.len() as u64, 1 << 24)?;
+    at_most("the number of chunks", parts.len() as u64, MAX_CHUNKS.into())?;
     let mut seen = BTreeSet::new();
     let mut paths = BTreeSet::new();
     // Logical space and `.ucas` grow by whole blocks at most.
@@ -305,7 +306,12 @@ fn check_parts(parts: &[Part<'_>]) -> Result<(), WriteError> {
         if part.bytes.is_empty() {
             return Err(WriteError::EmptyChunk(part.id));
         }
-        at_most("the length of a chunk", part.bytes.len() as u64, MAX_OFFSET)?;
+        // The header states lengths in 32 bits.
+        let allowed = match part.id.kind() {
+            ChunkType::ContainerHeader => u32::MAX.into(),
+            _ => MAX_OFFSET,
+        };
+        at_most("the length of a chunk", part.bytes.len() as u64, allowed)?;
         total = total.saturating_add((part.bytes.len() as u64).next_multiple_of(BLOCK_SIZE.into()));
         if let Some(path) = &part.path {
             check_name(path, MAX_DEPTH)?;

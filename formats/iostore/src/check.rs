@@ -22,8 +22,8 @@ use crate::toc::{Block, COMPRESSED, INDEXED, Limits, Toc};
 use crate::toc_read::{Header, reader};
 use crate::{ChunkId, ChunkType};
 
-/// The most chunks that a container in an archive may have.
-const MAX_CHUNKS: u32 = 1_000_000;
+/// The most chunks that a container in an archive may have, and that is written.
+pub(crate) const MAX_CHUNKS: u32 = 1_000_000;
 
 /// What a scan of archives wants to know of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -148,7 +148,8 @@ impl ContainerHeader {
     }
 }
 
-/// A 32-bit length. Headers come from a reader of 32-bit lengths or from the builder, which counts.
+/// A 32-bit length: headers come from a reader of such lengths, or from the builder, which refuses a
+/// header that is longer.
 fn length(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

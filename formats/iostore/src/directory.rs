@@ -382,8 +382,7 @@ impl Build {
     }
 }
 
-/// Tables that are built have at most as many entries as there are components of chunks' paths; the
-/// writer refuses more chunks than 2^24, and paths of more than 64 components.
+/// The writer's limits on chunks, path lengths and components keep all tables far below 2^32 entries.
 fn index_of(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(NONE)
 }
