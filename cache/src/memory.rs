@@ -21,6 +21,13 @@ impl MemoryStore {
         Self::default()
     }
 
+    /// All blobs that it holds, in order.
+    pub fn digests(&self) -> Vec<Digest> {
+        let mut digests: Vec<Digest> = lock(&self.blobs).keys().copied().collect();
+        digests.sort_unstable();
+        digests
+    }
+
     /// Forgets a blob: for tests of what happens then.
     pub fn remove(&self, digest: &Digest) {
         lock(&self.blobs).remove(digest);

@@ -142,7 +142,12 @@ pub struct Built {
 }
 
 /// Builds all targets of a plan. `last` is what is known of the last build.
-pub fn build(plan: &Plan, options: &Options<'_>, last: &Last, sink: &mut dyn Sink) -> Result<Built, BuildError> {
+pub fn build(
+    plan: &Plan,
+    options: &Options<'_>,
+    last: &Last,
+    sink: &mut dyn Sink,
+) -> Result<Built, BuildError> {
     let needed = plan.needed()?;
     let mut rules: Vec<&dyn Rule> = Vec::with_capacity(plan.nodes().len());
     for (_, node) in plan.nodes() {
@@ -186,7 +191,19 @@ pub fn build(plan: &Plan, options: &Options<'_>, last: &Last, sink: &mut dyn Sin
         }
         drop(message_sender);
         let previous = &last.previous;
-        Loop::new(plan, &needed, &rules, options, &context, previous, changed, sink, job_sender, message_receiver).run()
+        Loop::new(
+            plan,
+            &needed,
+            &rules,
+            options,
+            &context,
+            previous,
+            changed,
+            sink,
+            job_sender,
+            message_receiver,
+        )
+        .run()
     });
     let paths = plan.nodes().flat_map(|(_, node)| node.inputs.values().flatten());
     let paths = paths.filter_map(|source| match source {
@@ -226,7 +243,8 @@ impl<'b> Worker<'_, 'b> {
             }
             Job::Run(index, prepared) => {
                 let started = Instant::now();
-                let progress = |done, total| drop(self.messages.send(Message::Progress { index, done, total }));
+                let progress =
+                    |done, total| drop(self.messages.send(Message::Progress { index, done, total }));
                 let result = self.runner.run(self.context, *prepared, &progress);
                 Message::Ran { index, thread: self.thread, started, result }
             }
@@ -239,10 +257,12 @@ fn items(context: &Context<'_>, listing: Digest) -> Result<Vec<Item>, RuleError>
     let tree = context.trees.get(listing)?;
     let item = |(path, digest): (&WorkspacePath, &Digest)| {
         let name = path.as_str().strip_suffix(".json").filter(|name| is_name(name));
-        let name = name.ok_or_else(|| RuleError::new(format!("descriptor `{path}` is not called `<name>.json`")))?;
+        let name =
+            name.ok_or_else(|| RuleError::new(format!("descriptor `{path}` is not called `<name>.json`")))?;
         let bytes = context.store.read(digest)?.ok_or(crate::Lost(*digest))?;
         let value = serde_json::from_slice(&bytes);
-        let value = value.map_err(|error| RuleError::new(format!("descriptor `{path}` is no JSON: {error}")))?;
+        let value =
+            value.map_err(|error| RuleError::new(format!("descriptor `{path}` is no JSON: {error}")))?;
         Ok(Item { name: name.to_owned(), value })
     };
     tree.iter().map(item).collect()

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use cache::{StoreError, WorkspacePath};
 
+use crate::RuleError;
 use crate::io::{Input, Outputs};
 use crate::label::Label;
 use crate::resolve::Context;
@@ -15,7 +16,6 @@ use crate::rule::ExecSpec;
 use crate::run::Runner;
 use crate::sandbox::{self, Command, Ended, Policy};
 use crate::staged::{self, Scratch};
-use crate::RuleError;
 
 /// How much of a tool's words is kept.
 const OUTPUT_LIMIT: usize = 64 << 10;
@@ -29,7 +29,12 @@ pub(crate) struct Job<'a> {
 }
 
 /// Runs the tool; what it left in `out/` becomes the tree output `out`.
-pub(crate) fn run(job: &Job<'_>, runner: &Runner<'_>, context: &Context<'_>, outputs: &Outputs<'_>) -> Result<(), RuleError> {
+pub(crate) fn run(
+    job: &Job<'_>,
+    runner: &Runner<'_>,
+    context: &Context<'_>,
+    outputs: &Outputs<'_>,
+) -> Result<(), RuleError> {
     let policy = policy(runner.sandbox)?;
     let scratch = Scratch::new(runner.scratch)?;
     let folder = scratch.path();
@@ -59,7 +64,9 @@ pub(crate) fn run(job: &Job<'_>, runner: &Runner<'_>, context: &Context<'_>, out
         }
     }
     let out = folder.join("out");
-    staged::collect_tree(&out, context.store, &mut |path, digest| outputs.link_in("out", path.as_str(), digest))?;
+    staged::collect_tree(&out, context.store, &mut |path, digest| {
+        outputs.link_in("out", path.as_str(), digest)
+    })?;
     for expected in &job.spec.expected {
         let path = WorkspacePath::parse(expected).map_err(|error| RuleError::new(error.to_string()))?;
         if !path.under(&out).exists() {

@@ -27,6 +27,8 @@ mod sources;
 mod staged;
 mod state;
 pub mod template;
+#[doc(hidden)]
+pub mod testing;
 mod trees;
 mod why;
 

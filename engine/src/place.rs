@@ -42,7 +42,12 @@ pub(crate) fn output(
     Ok(())
 }
 
-fn file(options: &Options<'_>, previous: &Previous, path: WorkspacePath, digest: Digest) -> Result<PlacedFile, RuleError> {
+fn file(
+    options: &Options<'_>,
+    previous: &Previous,
+    path: WorkspacePath,
+    digest: Digest,
+) -> Result<PlacedFile, RuleError> {
     let full = path.under(options.out);
     let stat = || std::fs::metadata(&full).map(|metadata| FileStat::of(&metadata));
     if let Some(before) = previous.placed(&path)

@@ -122,7 +122,10 @@ impl<'a> Context<'a> {
         Ok(Some(result))
     }
 
-    fn prepare(&self, request: &Request<'a>) -> Result<(Prepared<'a>, Vec<(WorkspacePath, Digest)>), RuleError> {
+    fn prepare(
+        &self,
+        request: &Request<'a>,
+    ) -> Result<(Prepared<'a>, Vec<(WorkspacePath, Digest)>), RuleError> {
         let rule = request.rule;
         let params = match &request.item {
             Some(item) => expand(&request.params, item)?,
@@ -141,7 +144,9 @@ impl<'a> Context<'a> {
                     let input = self.input(kind, given, request.item.as_deref(), &mut files);
                     inputs.insert(name.clone(), input.map_err(|error| in_input(error, name))?);
                 }
-                None => return Err(RuleError::new(format!("rule `{}` has no input `{name}`", rule.id().name))),
+                None => {
+                    return Err(RuleError::new(format!("rule `{}` has no input `{name}`", rule.id().name)));
+                }
             }
         }
         let mut action = Action {
@@ -173,7 +178,8 @@ impl<'a> Context<'a> {
         let input_bytes = inputs.values().fold(0u64, |sum, input| sum.saturating_add(bytes(input)));
         let memory = rule.memory(&params, input_bytes);
         let request = request.clone();
-        let prepared = Prepared { request, params, action, digest, inputs, import, exec, memory, why: Vec::new() };
+        let prepared =
+            Prepared { request, params, action, digest, inputs, import, exec, memory, why: Vec::new() };
         Ok((prepared, files))
     }
 
@@ -251,7 +257,8 @@ impl<'a> Context<'a> {
                     }
                 }
                 Given::Item => {
-                    let item = item.ok_or_else(|| RuleError::new("`{item}` is known in a `for_each` step only"))?;
+                    let item =
+                        item.ok_or_else(|| RuleError::new("`{item}` is known in a `for_each` step only"))?;
                     (path("item.json")?, self.store.put(item.value.to_string().as_bytes())?)
                 }
                 Given::External(name) => {
@@ -311,7 +318,9 @@ impl<'a> Context<'a> {
         let given = prepared.request.inputs.iter().find(|(input, _)| input == name);
         let given = given.map_or(&[][..], |(_, given)| given);
         let before = match old.inputs.get(name) {
-            Some((Kind::Tree, listing)) => self.store.read(listing)?.and_then(|bytes| Tree::decode(&bytes).ok()),
+            Some((Kind::Tree, listing)) => {
+                self.store.read(listing)?.and_then(|bytes| Tree::decode(&bytes).ok())
+            }
             _ => None,
         };
         let changed = match (before, prepared.inputs.get(name)) {

@@ -51,7 +51,8 @@ impl Runner<'_> {
             Body::Exec(_) => {
                 // What a tool did outside the sandbox is believed here and nowhere else.
                 private |= !self.sandbox;
-                let (spec, tool) = prepared.exec.as_ref().ok_or_else(|| RuleError::new("no tool was resolved"))?;
+                let (spec, tool) =
+                    prepared.exec.as_ref().ok_or_else(|| RuleError::new("no tool was resolved"))?;
                 let env = prepared.action.tool.as_ref().map(|tool| &tool.env);
                 let job = exec::Job { spec, tool, env, inputs: &prepared.inputs, label: &request.label };
                 exec::run(&job, self, context, &outputs)?;
@@ -62,7 +63,14 @@ impl Runner<'_> {
                 }
                 match self.elsewhere.filter(|elsewhere| !body.signs() && elsewhere.takes(&prepared.action)) {
                     Some(elsewhere) => {
-                        let notes = staged::run_elsewhere(elsewhere, self.scratch, &manifest, &prepared.inputs, context, &outputs)?;
+                        let notes = staged::run_elsewhere(
+                            elsewhere,
+                            self.scratch,
+                            &manifest,
+                            &prepared.inputs,
+                            context,
+                            &outputs,
+                        )?;
                         notes.into_iter().for_each(|note| cx.note(note.severity, note.message));
                     }
                     None => {
@@ -72,7 +80,8 @@ impl Runner<'_> {
                 }
             }
             Body::Import(_) => {
-                let (fetch, given) = prepared.import.ok_or_else(|| RuleError::new("nothing was identified"))?;
+                let (fetch, given) =
+                    prepared.import.ok_or_else(|| RuleError::new("nothing was identified"))?;
                 guarded(|| context.with_external(&given, |external| fetch(external, &outputs, &cx)))?;
             }
         }

@@ -218,11 +218,15 @@ impl<'a, 'b> Loop<'a, 'b> {
                 return;
             }
             (Some(ForEach::Tree { node, output }), true, None) => {
-                match self.records.get(node.index()).outputs.as_ref().and_then(|outputs| outputs.get(output)) {
+                match self.records.get(node.index()).outputs.as_ref().and_then(|outputs| outputs.get(output))
+                {
                     Some(output) => Job::Expand(index, output.digest()),
                     None => {
                         self.records.set(index, State::Busy);
-                        let error = RuleError::new(format!("{} has no output `{output}`", self.plan.node(*node).label));
+                        let error = RuleError::new(format!(
+                            "{} has no output `{output}`",
+                            self.plan.node(*node).label
+                        ));
                         self.fail(index, None, error);
                         return;
                     }
@@ -248,7 +252,8 @@ impl<'a, 'b> Loop<'a, 'b> {
             let given = sources.iter().map(|source| self.given(source)).collect::<Result<_, _>>()?;
             inputs.push((name.clone(), given));
         }
-        let forced = self.options.forced.iter().any(|label| label.contains(&record.label)) && record.setbacks == 0;
+        let forced =
+            self.options.forced.iter().any(|label| label.contains(&record.label)) && record.setbacks == 0;
         Ok(Request {
             label: record.label.clone(),
             rule: record.rule,
@@ -270,7 +275,9 @@ impl<'a, 'b> Loop<'a, 'b> {
                 let record = self.records.get(node.index());
                 let found = record.outputs.as_ref().and_then(|outputs| outputs.get(output));
                 Given::Output {
-                    output: *found.ok_or_else(|| RuleError::new(format!("{} has no output `{output}`", record.label)))?,
+                    output: *found.ok_or_else(|| {
+                        RuleError::new(format!("{} has no output `{output}`", record.label))
+                    })?,
                     name: output.clone(),
                     select: select.clone(),
                     from: record.label.clone(),
@@ -298,7 +305,13 @@ impl<'a, 'b> Loop<'a, 'b> {
                 self.finish(index, Some(action), outputs, Outcome::Unchanged, Finish::default());
             }
             Message::Resolved(index, Ok(Resolved::Hit { action, outputs, notes })) => {
-                self.finish(index, Some(action), outputs, Outcome::Cached, Finish { notes, ..Finish::default() });
+                self.finish(
+                    index,
+                    Some(action),
+                    outputs,
+                    Outcome::Cached,
+                    Finish { notes, ..Finish::default() },
+                );
             }
             Message::Resolved(index, Ok(Resolved::Miss(prepared))) => self.enqueue(index, prepared),
             Message::Resolved(index, Err(error)) => self.fail(index, None, error),
@@ -374,7 +387,8 @@ impl<'a, 'b> Loop<'a, 'b> {
             return;
         }
         self.sink.event(&Event::Expanded { label, instances: items.len() });
-        let instances: Vec<usize> = items.into_iter().map(|item| self.records.add_instance(index, item)).collect();
+        let instances: Vec<usize> =
+            items.into_iter().map(|item| self.records.add_instance(index, item)).collect();
         self.records.get_mut(index).waiting = instances.len();
         self.records.get_mut(index).instances = Some(instances.clone());
         self.records.set(index, State::Waiting);
@@ -583,7 +597,13 @@ impl<'a, 'b> Loop<'a, 'b> {
         let changed = self.changed_sources?;
         let record = self.records.get(index);
         let plain = !record.verify && record.item.is_none() && record.instances.is_none();
-        if !plain || self.options.forced.iter().any(|label| label.contains(&record.label) || record.label.contains(label)) {
+        if !plain
+            || self
+                .options
+                .forced
+                .iter()
+                .any(|label| label.contains(&record.label) || record.label.contains(label))
+        {
             return None;
         }
         if self.only.contains_key(&index) || matches!(record.rule.body(), crate::rule::Body::Exec(_)) {
@@ -629,7 +649,8 @@ impl<'a, 'b> Loop<'a, 'b> {
             let index = placed.node.index();
             let outputs = self.records.get(index).outputs.clone().unwrap_or_default();
             let Some(output) = outputs.get(&placed.output) else { continue };
-            let result = place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
+            let result =
+                place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
             match result {
                 Ok(()) => {}
                 Err(RuleError::Lost(Lost(digest))) => {

@@ -110,10 +110,13 @@ impl Checker<'_> {
         if branches.is_empty() || attempts.iter().any(Vec::is_empty) {
             return;
         }
-        let constants: Vec<Value> =
-            branches.iter().filter_map(|branch| branch.get("const").cloned()).collect();
-        if constants.len() == branches.len() {
-            self.wrong_choice(value, &constants);
+        let choices = |branch: &Value| match branch.get("const") {
+            Some(constant) => vec![constant.clone()],
+            None => list(branch, "enum").to_vec(),
+        };
+        if branches.iter().all(|branch| !choices(branch).is_empty()) {
+            let all: Vec<Value> = branches.iter().flat_map(choices).collect();
+            self.wrong_choice(value, &all);
             return;
         }
         // The branch that got deepest is the one that was meant.
@@ -344,7 +347,7 @@ mod tests {
         srgb: found the number 1 (expected true or false)
         : missing parameter `format` (`format`: Block format.)
         "#);
-        let found = errors(json!({"format": "bc71"}));
-        insta::assert_snapshot!(found.join("\n"), @r#"format: "bc71" is not allowed here (expected one of: "bc1", "bc7"; did you mean `bc7`?)"#);
+        let found = errors(json!({"format": "bc77"}));
+        insta::assert_snapshot!(found.join("\n"), @r#"format: "bc77" is not allowed here (expected one of: "bc1", "bc7"; did you mean `bc7`?)"#);
     }
 }

@@ -167,9 +167,11 @@ impl Stats {
             (file.stat, file.settled) = (record.stat, record.settled && !misplaced);
         }
         let tools = self.tools.iter().any(|(name, digest)| {
-            (options.tools)(name).ok().and_then(|path| hash_file(&path).ok()).map(|(found, _)| found) != Some(*digest)
+            (options.tools)(name).ok().and_then(|path| hash_file(&path).ok()).map(|(found, _)| found)
+                != Some(*digest)
         });
-        let environment = self.environment.iter().any(|(name, value)| options.environment.get(name) != value.as_ref());
+        let environment =
+            self.environment.iter().any(|(name, value)| options.environment.get(name) != value.as_ref());
         let fresh = !(replan || misplaced || tools || environment)
             && changed_sources.is_empty()
             && externals_changed.is_empty()
@@ -253,7 +255,13 @@ pub struct Snapshot {
 impl Snapshot {
     /// The snapshot of a successful build; `None` when something changed while it ran, so that what it saw
     /// proves nothing.
-    pub fn take(key: &str, plan: &Plan, options: &Options<'_>, built: &Built, last: &Last) -> io::Result<Option<Self>> {
+    pub fn take(
+        key: &str,
+        plan: &Plan,
+        options: &Options<'_>,
+        built: &Built,
+        last: &Last,
+    ) -> io::Result<Option<Self>> {
         let Some(sources) = &built.sources else { return Ok(None) };
         let now = FileStat::now();
         let mut made_from = Vec::new();
@@ -305,7 +313,11 @@ impl Snapshot {
             key: key.to_owned(),
             made_from,
             sources: sources.iter().map(|(path, record)| (path.clone(), *record)).collect(),
-            placed: report.artifacts.iter().map(|artifact| (artifact.label.clone(), artifact.record.clone())).collect(),
+            placed: report
+                .artifacts
+                .iter()
+                .map(|artifact| (artifact.label.clone(), artifact.record.clone()))
+                .collect(),
             externals,
             tools: tools.into_iter().collect(),
             environment: environment.into_iter().collect(),
@@ -314,4 +326,3 @@ impl Snapshot {
         Ok(Some(Self { stats, steps: rows::encode_steps(plan, &steps) }))
     }
 }
-

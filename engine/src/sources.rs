@@ -69,7 +69,11 @@ impl<'a> Sources<'a> {
     }
 
     /// Makes sure that the store holds the bytes that were taken for the file's.
-    pub(crate) fn ensure(&self, path: &WorkspacePath, digest: Digest) -> Result<Result<(), Edited>, RuleError> {
+    pub(crate) fn ensure(
+        &self,
+        path: &WorkspacePath,
+        digest: Digest,
+    ) -> Result<Result<(), Edited>, RuleError> {
         if self.store.has(&digest)? {
             return Ok(Ok(()));
         }
@@ -84,20 +88,26 @@ impl<'a> Sources<'a> {
     }
 
     /// All files of the workspace that were looked at; `None` when one of them changed meanwhile.
-    pub(crate) fn records(&self, paths: impl Iterator<Item = WorkspacePath>) -> Option<BTreeMap<WorkspacePath, SourceRecord>> {
+    pub(crate) fn records(
+        &self,
+        paths: impl Iterator<Item = WorkspacePath>,
+    ) -> Option<BTreeMap<WorkspacePath, SourceRecord>> {
         if self.edited.load(Ordering::Relaxed) {
             return None;
         }
         let known = self.lock();
-        let record = |path: WorkspacePath| known.get(&path.under(self.workspace)).map(|record| (path, *record));
+        let record =
+            |path: WorkspacePath| known.get(&path.under(self.workspace)).map(|record| (path, *record));
         Some(paths.filter_map(record).collect())
     }
 
     fn capture(&self, path: &Path, name: &str) -> Result<SourceRecord, RuleError> {
         let (digest, stat) = cache::capture_file(path, self.store).map_err(|error| match error {
             cache::CaptureError::Source(error) => unreadable(name, &error),
-            cache::CaptureError::Changing { .. } => RuleError::new(format!("`{name}` keeps changing while it is read"))
-                .hint("wait until whatever writes it is done, then build again"),
+            cache::CaptureError::Changing { .. } => {
+                RuleError::new(format!("`{name}` keeps changing while it is read"))
+                    .hint("wait until whatever writes it is done, then build again")
+            }
             cache::CaptureError::Store(error) => RuleError::Store(error),
         })?;
         let settled = stat.is_settled(FileStat::now());

@@ -59,7 +59,11 @@ impl Drop for Scratch {
 }
 
 /// Copies inputs out of the store: `<folder>/<name>`, a file or a folder.
-pub(crate) fn place_inputs(inputs: &BTreeMap<String, Input>, folder: &Path, store: &dyn Store) -> Result<(), RuleError> {
+pub(crate) fn place_inputs(
+    inputs: &BTreeMap<String, Input>,
+    folder: &Path,
+    store: &dyn Store,
+) -> Result<(), RuleError> {
     let place = |digest: &Digest, path: &Path| match store.place(digest, path)? {
         true => Ok(()),
         false => Err(RuleError::Lost(Lost(*digest))),
@@ -98,7 +102,10 @@ fn collect_below(
         let entry = entry.map_err(StoreError::io("read", folder))?;
         let kind = entry.file_type().map_err(StoreError::io("read", entry.path()))?;
         let name = entry.file_name().into_string();
-        names.push((name.map_err(|name| RuleError::new(format!("output {name:?} has a name that is no text")))?, kind));
+        names.push((
+            name.map_err(|name| RuleError::new(format!("output {name:?} has a name that is no text")))?,
+            kind,
+        ));
     }
     names.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, kind) in names {
@@ -112,7 +119,9 @@ fn collect_below(
             let digest = store.put_from(&mut file)?.map_err(StoreError::io("read", &full))?;
             each(&path, digest)?;
         } else {
-            return Err(RuleError::new(format!("output `{path}` is a link or a special file; only files are kept")));
+            return Err(RuleError::new(format!(
+                "output `{path}` is a link or a special file; only files are kept"
+            )));
         }
     }
     Ok(())
@@ -137,10 +146,15 @@ pub(crate) fn run_elsewhere(
     for spec in outputs.specs() {
         let path = folder.join("outputs").join(spec.name);
         if spec.kind == Kind::Tree {
-            collect_tree(&path, context.store, &mut |below, digest| outputs.link_in(spec.name, below.as_str(), digest))?;
+            collect_tree(&path, context.store, &mut |below, digest| {
+                outputs.link_in(spec.name, below.as_str(), digest)
+            })?;
         } else {
             let mut file = fs::File::open(&path).map_err(StoreError::io("read", &path))?;
-            outputs.link(spec.name, context.store.put_from(&mut file)?.map_err(StoreError::io("read", &path))?)?;
+            outputs.link(
+                spec.name,
+                context.store.put_from(&mut file)?.map_err(StoreError::io("read", &path))?,
+            )?;
         }
     }
     let notes = folder.join("notes.json");
@@ -155,7 +169,8 @@ pub(crate) fn run_elsewhere(
 pub fn run_action(folder: &Path, catalogue: &Catalogue, store: &dyn Store) -> Result<(), RuleError> {
     let path = folder.join("action");
     let manifest = fs::read(&path).map_err(StoreError::io("read", &path))?;
-    let action = Action::decode(&manifest).map_err(|error| RuleError::new(format!("`{}`: {error}", path.display())))?;
+    let action = Action::decode(&manifest)
+        .map_err(|error| RuleError::new(format!("`{}`: {error}", path.display())))?;
     let rule = catalogue.get(&action.rule.name).filter(|rule| rule.id() == action.rule);
     let rule = rule.ok_or_else(|| RuleError::new(format!("this bake has no rule `{}`", action.rule)))?;
     let Body::Pure(body) = rule.body() else {
@@ -187,7 +202,12 @@ pub fn run_action(folder: &Path, catalogue: &Catalogue, store: &dyn Store) -> Re
         inputs.insert(name.clone(), input);
     }
     let outputs = Outputs::new(store, rule.interface());
-    let cx = Cx { cancelled: &AtomicBool::new(false), progress: &|_, _| {}, notes: Mutex::default(), signer: None };
+    let cx = Cx {
+        cancelled: &AtomicBool::new(false),
+        progress: &|_, _| {},
+        notes: Mutex::default(),
+        signer: None,
+    };
     guarded(|| body.run(&action.params, &Inputs::new(store, &inputs), &outputs, &cx))?;
     let notes: Vec<(bool, String)> =
         cx.into_notes().into_iter().map(|note| (note.severity == Severity::Warning, note.message)).collect();
@@ -207,7 +227,12 @@ pub fn run_action(folder: &Path, catalogue: &Catalogue, store: &dyn Store) -> Re
             }
         }
     }
-    write(&folder.join("notes.json"), serde_json::Value::from_iter(notes.into_iter().map(|(w, m)| serde_json::json!([w, m]))).to_string().as_bytes())
+    write(
+        &folder.join("notes.json"),
+        serde_json::Value::from_iter(notes.into_iter().map(|(w, m)| serde_json::json!([w, m])))
+            .to_string()
+            .as_bytes(),
+    )
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), RuleError> {

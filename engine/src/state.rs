@@ -119,7 +119,13 @@ impl<'a> Records<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn new(label: Label, rule: &'a dyn Rule, id: NodeId, spec: &'a plan::Node, item: Option<Arc<Item>>) -> Self {
+    fn new(
+        label: Label,
+        rule: &'a dyn Rule,
+        id: NodeId,
+        spec: &'a plan::Node,
+        item: Option<Arc<Item>>,
+    ) -> Self {
         Self {
             label,
             rule,

@@ -227,19 +227,19 @@ mod tests {
         parameter `mips.sizes[1]` is gone, was 2
         "#);
         insta::assert_snapshot!(
-            causes(|a| drop(a.inputs.insert("image".into(), (Kind::File, Digest::of(b"other"))))),
+            causes(|a| a.inputs.extend([("image".into(), (Kind::File, Digest::of(b"other")))])),
             @"input `image` changed");
         insta::assert_snapshot!(
-            causes(|a| drop(a.inputs.insert("mask".into(), (Kind::File, Digest::of(b"mask"))))),
+            causes(|a| a.inputs.extend([("mask".into(), (Kind::File, Digest::of(b"mask")))])),
             @"input `mask` is new");
         insta::assert_snapshot!(
-            causes(|a| drop(a.facts.insert("@game /Game/A".into(), "other".into()))),
+            causes(|a| a.facts.extend([("@game /Game/A".into(), "other".into())])),
             @"@game /Game/A changed");
         insta::assert_snapshot!(
             causes(|a| a.tool.as_mut().unwrap().digest = Digest::of(b"newer")),
             @"tool `sh` changed");
         insta::assert_snapshot!(
-            causes(|a| drop(a.tool.as_mut().unwrap().env.insert("A".into(), "c".into()))),
+            causes(|a| a.tool.as_mut().unwrap().env.extend([("A".into(), "c".into())])),
             @"environment variable `A` changed");
         insta::assert_snapshot!(
             causes(|a| a.outputs.push("more".into())),

@@ -156,11 +156,15 @@ fn descriptors(fds: &[RawFd; 4]) -> Outcome {
 /// Leaves with the parent, and forgets its handlers and what it ignores. The parent blocked every
 /// signal before the clone, so no handler has run here.
 fn signals() {
-    // SAFETY: plain calls. A number that is no signal is refused, which does no harm.
+    // All zero is the default action. Asked of the kernel, since libc hides the signals that it uses
+    // itself, though a parent may have left them ignored. What cannot be changed is refused.
+    let default = [0u64; 4];
+    // SAFETY: `default` is as long as any machine's structure; the set in it is 8 bytes long.
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            let set = 8usize;
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), null::<c_void>(), set);
         }
         // Ctrl-C at the terminal is the parent's to hear.
         libc::setsid();
@@ -233,8 +237,7 @@ fn apply(op: &Op) -> Outcome {
 
 /// `mount_setattr` only adds, so that attributes locked by an outer namespace are no obstacle.
 fn set_attributes(at: &CStr, attributes: u64, flags: c_int) -> Outcome {
-    let attr =
-        libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let attr = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
     // SAFETY: `attr` is the structure that this call takes, with its size.
     check_long(unsafe {
         libc::syscall(
@@ -324,12 +327,7 @@ fn landlock() -> Outcome {
     // SAFETY: structures of the kernel's layout with their sizes; older kernels take a longer one
     // whose rest is zero.
     unsafe {
-        let set = check_long(libc::syscall(
-            create,
-            &raw const ruleset,
-            size_of::<Ruleset>(),
-            0,
-        ))? as c_int;
+        let set = check_long(libc::syscall(create, &raw const ruleset, size_of::<Ruleset>(), 0))? as c_int;
         for (at, allowed) in rules {
             let folder = check(libc::open(at.as_ptr(), libc::O_PATH | libc::O_CLOEXEC))?;
             let beneath = Beneath { allowed, folder };

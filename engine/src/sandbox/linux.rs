@@ -35,15 +35,11 @@ const NAMESPACES: c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS;
 
-const READ_ONLY: u64 =
-    libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 const WRITABLE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 const DEVICE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
 
-pub(super) fn run(
-    command: &Command,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Finished, SandboxError> {
+pub(super) fn run(command: &Command, cancelled: &dyn Fn() -> bool) -> Result<Finished, SandboxError> {
     let folder = fs::canonicalize(&command.folder)
         .map_err(setup(format!("find the folder `{}`", command.folder.display())))?;
     let refused = |source| SandboxError::Tool { tool: command.tool.clone(), source };
@@ -261,12 +257,7 @@ fn execute(
     let [first, second] = stacks.each_mut().map(|stack| stack.as_mut_ptr_range().end);
     let mut jail = Jail {
         ops,
-        fds: [
-            stdin.as_raw_fd(),
-            stdout_end.as_raw_fd(),
-            stderr_end.as_raw_fd(),
-            report_end.as_raw_fd(),
-        ],
+        fds: [stdin.as_raw_fd(), stdout_end.as_raw_fd(), stderr_end.as_raw_fd(), report_end.as_raw_fd()],
         argv: pointers(args),
         envp: pointers(env),
         tool_stack: second.cast(),
@@ -294,9 +285,7 @@ fn execute(
 
     let [stdout, stderr, report] = streams.words;
     let ended = match (parse(report.bytes()), killed) {
-        (Some((ENDED, status)), _) if libc::WIFEXITED(status) => {
-            Ended::Code(libc::WEXITSTATUS(status))
-        }
+        (Some((ENDED, status)), _) if libc::WIFEXITED(status) => Ended::Code(libc::WEXITSTATUS(status)),
         (Some((ENDED, status)), _) => Ended::Signal(libc::WTERMSIG(status)),
         (Some((place, error)), _) => {
             let op = jail.ops.swap_remove(place as usize);

@@ -17,10 +17,7 @@ use super::{Command, Ended, Finished, SandboxError, TICK, Tail, setup};
 /// hold the pipes open any longer.
 const GRACE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(
-    command: &Command,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Finished, SandboxError> {
+pub(super) fn run(command: &Command, cancelled: &dyn Fn() -> bool) -> Result<Finished, SandboxError> {
     let refused = |source| SandboxError::Tool { tool: command.tool.clone(), source };
     let tool = std::path::absolute(&command.tool).map_err(refused)?;
     let mut process = std::process::Command::new(tool);
@@ -112,9 +109,7 @@ mod unix {
     pub(super) struct Group(libc::pid_t);
 
     impl Group {
-        pub(super) fn spawn(
-            process: &mut std::process::Command,
-        ) -> io::Result<(Child, Group)> {
+        pub(super) fn spawn(process: &mut std::process::Command) -> io::Result<(Child, Group)> {
             let child = process.process_group(0).spawn()?;
             let group = Group(child.id() as libc::pid_t);
             Ok((child, group))

@@ -15,8 +15,8 @@ use windows_sys::Win32::System::Diagnostics::ToolHelp::{
 };
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation,
-    SetInformationJobObject, TerminateJobObject,
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
+    TerminateJobObject,
 };
 use windows_sys::Win32::System::Threading::{
     CREATE_NO_WINDOW, CREATE_SUSPENDED, OpenThread, ResumeThread, THREAD_SUSPEND_RESUME,
@@ -30,9 +30,7 @@ impl Group {
         let job = new_job()?;
         let mut child = process.creation_flags(CREATE_SUSPENDED | CREATE_NO_WINDOW).spawn()?;
         // SAFETY: both handles are open.
-        let assigned = unsafe {
-            check(AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle()))
-        };
+        let assigned = unsafe { check(AssignProcessToJobObject(job.as_raw_handle(), child.as_raw_handle())) };
         if let Err(error) = assigned.and_then(|()| resume(child.id())) {
             child.kill()?;
             child.wait()?;

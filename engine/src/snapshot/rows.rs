@@ -93,7 +93,11 @@ pub(super) fn encode_stats(stats: &Stats) -> Vec<u8> {
             .collect(),
         externals: stats.externals.iter().map(|(name, stamp)| (name.as_str(), *stamp)).collect(),
         tools: stats.tools.iter().map(|(name, digest)| (name.as_str(), hash(*digest))).collect(),
-        environment: stats.environment.iter().map(|(name, value)| (name.as_str(), value.as_deref())).collect(),
+        environment: stats
+            .environment
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_deref()))
+            .collect(),
         actions: stats.actions,
     };
     write(STATS, &row)
@@ -127,16 +131,19 @@ pub(super) fn decode_stats(bytes: &[u8]) -> Option<Stats> {
     })
 }
 
-pub(super) fn encode_steps(plan: &Plan, steps: &BTreeMap<String, (Option<ActionDigest>, Outputs)>) -> Vec<u8> {
+pub(super) fn encode_steps(
+    plan: &Plan,
+    steps: &BTreeMap<String, (Option<ActionDigest>, Outputs)>,
+) -> Vec<u8> {
     let nodes = plan.nodes().map(|(_, node)| node_row(node)).collect();
     let target = |target: &Target| {
         let placed = target.placed.iter().map(|it| (it.node.0, it.output.clone(), it.folder.to_string()));
         (target.label.to_string(), target.nodes.iter().map(|id| id.0).collect(), placed.collect())
     };
     let step = |(label, (action, outputs)): (&String, &(Option<ActionDigest>, Outputs))| {
-        let outputs = outputs.iter().map(|(name, output)| {
-            (name.clone(), matches!(output, Output::Tree(_)), hash(output.digest()))
-        });
+        let outputs = outputs
+            .iter()
+            .map(|(name, output)| (name.clone(), matches!(output, Output::Tree(_)), hash(output.digest())));
         (label.clone(), action.map(|action| *action.as_bytes()), outputs.collect())
     };
     let row = StepsRow {
@@ -188,7 +195,8 @@ fn node_row(node: &Node) -> NodeRow {
         Source::External(name) => SourceRow::External(name.clone()),
         Source::Item => SourceRow::Item,
     };
-    let inputs = node.inputs.iter().map(|(name, sources)| (name.clone(), sources.iter().map(source).collect()));
+    let inputs =
+        node.inputs.iter().map(|(name, sources)| (name.clone(), sources.iter().map(source).collect()));
     let for_each = node.for_each.as_ref().map(|for_each| match for_each {
         ForEach::List(items) => {
             ForEachRow::List(items.iter().map(|item| (item.name.clone(), item.value.to_string())).collect())
