@@ -89,7 +89,8 @@ impl DirectoryIndex {
             });
         }
         let count = u64::from(r.u32("name count")?);
-        let mut names = Vec::with_capacity(r.count(count, 4, "names")?);
+        // The shortest component has one unit and a terminator.
+        let mut names = Vec::with_capacity(r.count(count, 4 + 2, "names")?);
         for index in 0..count {
             let at = r.offset();
             let name = Text::read(&mut r, "name")?;

@@ -148,7 +148,7 @@ fn primes(count: usize) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ChunkType;
+    use crate::{ChunkType, ContainerId, PackageId};
 
     fn bulk(id: u64) -> ChunkId {
         ChunkId::new(id, 0, ChunkType::BulkData)
@@ -179,6 +179,18 @@ mod tests {
     fn one_chunk_has_the_first_slot() {
         let table = generate(&[bulk(7)]).unwrap();
         assert_eq!((table.seeds, table.order), (vec![-1], vec![0]));
+    }
+
+    #[test]
+    fn tables_are_the_known_ones() {
+        let package = |name| PackageId::of_name(name).chunk(ChunkType::ExportBundleData);
+        let header = |name| ContainerId::of_name(name).header_chunk();
+        let (texture, mesh) = (package("/Game/Textures/T_Test"), package("/Game/Meshes/SM_Cube"));
+        let bulk = ChunkId::new(mesh.id(), 0, ChunkType::BulkData);
+        let one = generate(&[header("pakchunk990-one_P"), texture]).unwrap();
+        assert_eq!((one.seeds, one.order), (vec![2], vec![1, 0]));
+        let shape = generate(&[header("pakchunk990-shape_P"), texture, mesh, bulk]).unwrap();
+        assert_eq!(shape.seeds, [2, -2, -3]);
     }
 
     #[test]
