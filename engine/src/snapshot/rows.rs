@@ -20,6 +20,10 @@ const STEPS: &[u8] = b"bake steps 1\n";
 
 type Hash = ([u8; 32], u64);
 type Stat = (u64, i64, i64, u64);
+/// Label, steps, and what is placed: step, output, folder.
+type TargetRow = (String, Vec<u32>, Vec<(u32, String, String)>);
+/// Label, action, and outputs: name, whether a tree, digest.
+type StepRow = (String, Option<[u8; 32]>, Vec<(String, bool, Hash)>);
 
 #[derive(Serialize, Deserialize)]
 struct StatsRow<'a> {
@@ -43,8 +47,8 @@ struct StatsRow<'a> {
 struct StepsRow {
     made_from: Vec<(String, Option<Hash>)>,
     nodes: Vec<NodeRow>,
-    targets: Vec<(String, Vec<u32>, Vec<(u32, String, String)>)>,
-    steps: Vec<(String, Option<[u8; 32]>, Vec<(String, bool, Hash)>)>,
+    targets: Vec<TargetRow>,
+    steps: Vec<StepRow>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -177,7 +181,7 @@ pub(super) fn decode_steps(bytes: &[u8]) -> Option<(Plan, Steps)> {
     for (at, print) in row.made_from {
         plan.made_from.insert(path(&at)?, print.map(digest));
     }
-    let step = |(label, action, outputs): (String, Option<[u8; 32]>, Vec<(String, bool, Hash)>)| {
+    let step = |(label, action, outputs): StepRow| {
         let output = |(name, tree, named): (String, bool, Hash)| {
             let digest = digest(named);
             (name, if tree { Output::Tree(digest) } else { Output::File(digest) })

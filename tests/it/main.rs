@@ -1,0 +1,5 @@
+//! The integration tests, in one binary so that they link once.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod arrows;
+mod tidy;
