@@ -1,1 +1,8 @@
-//! mjolnir
+//! Releases: the `.mjolnir` archive, its manifest and signature, and the scan that accepts or refuses it.
+//!
+//! It works on bytes in memory and knows no folder, clock, network or build system. The secret key of a
+//! signature stays with the caller ([`signature::Signer`]).
+#![forbid(unsafe_code)]
+
+pub mod path;
+pub mod zip;

@@ -1,0 +1,515 @@
+//! The strict reader: raw records, each checked against the others, in one fixed order.
+//!
+//! It tolerates what other tools write (times, modes, extra fields, descriptors, directory entries, any
+//! order) and says so with [`Archive::canonical`]; all else is refused with the first [`Reason`] in the
+//! order end record, central entries, members by offset, duplicates. Stored members are borrowed, deflated
+//! ones are inflated anew at each use and never all held at once.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use wire::{ReadError, Reader};
+
+use super::inflate::inflate;
+use super::write::deflate_if_smaller;
+use super::{
+    CENTRAL, CENTRAL_SIZE, DEFLATED, DESCRIPTOR, END, END_SIZE, FIRST_DAY, LOCAL, LOCAL_SIZE, MEMBERS,
+    REGULAR_FILE, Reason, STORED, UNIX, UNPACKED, VERSION_DEFLATED, VERSION_STORED, ZIP64_LOCATOR, ZipError,
+    canonical_rank,
+};
+
+/// An end record lies at most this far from the end: its own length and a comment of 65,535 bytes.
+const END_REACH: usize = END_SIZE + 0xFFFF;
+/// Flag bits: encrypted, strong encryption, masked headers; and those that are read.
+const ENCRYPTED_FLAGS: u16 = 1 | 1 << 6 | 1 << 13;
+const DESCRIPTOR_FLAG: u16 = 1 << 3;
+const READ_FLAGS: u16 = 1 << 1 | 1 << 2 | DESCRIPTOR_FLAG | 1 << 11;
+const EXTRA_ZIP64: u16 = 0x0001;
+const EXTRA_AES: u16 = 0x9901;
+const NO_16: u16 = u16::MAX;
+const NO_32: u32 = u32::MAX;
+/// The kinds of file in a Unix mode: none, regular, directory.
+const MODE_NONE: u32 = 0;
+const MODE_DIRECTORY: u32 = 0o04;
+const MODE_REGULAR: u32 = 0o10;
+const DOS_DIRECTORY: u32 = 0x10;
+
+/// An archive that was read and found sound.
+#[derive(Clone, Debug)]
+pub struct Archive<'a> {
+    entries: Vec<Member<'a>>,
+    canonical: bool,
+}
+
+/// One member of an [`Archive`].
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    name: &'a [u8],
+    body: &'a [u8],
+    size: u64,
+    deflated: bool,
+}
+
+impl<'a> Archive<'a> {
+    /// Reads `bytes`, the whole of the file, and checks all of it, checksums included.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, ZipError> {
+        let end = End::read(bytes)?;
+        let central = read_central(&end)?;
+        let (entries, mut canonical) = read_members(&end, &central)?;
+
+        let mut names = BTreeSet::new();
+        for entry in &entries {
+            if !names.insert(entry.name) {
+                let message = "the name occurs twice; every name must be unique";
+                return Err(ZipError::of(Reason::Duplicate, entry.name, message));
+            }
+        }
+        canonical &= entries.is_sorted_by(|a, b| canonical_rank(a.name) < canonical_rank(b.name))
+            && entries.iter().all(|entry| entry.size > 0);
+        // Last, because it deflates anew: a deflated member is canonical only in our encoder's bytes.
+        let canonical = canonical
+            && entries.iter().all(|entry| {
+                !entry.deflated
+                    || deflate_if_smaller(entry.name, &entry.read()).is_some_and(|body| body == entry.body)
+            });
+        Ok(Self { entries, canonical })
+    }
+
+    /// The members in the order of the central directory, without directory entries.
+    pub fn members(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.entries.iter().filter(|entry| !entry.is_directory())
+    }
+
+    /// All entries in the order of the central directory, with directory entries.
+    pub fn entries(&self) -> &[Member<'a>] {
+        &self.entries
+    }
+
+    /// The member called `name`.
+    pub fn member(&self, name: &str) -> Option<&Member<'a>> {
+        self.entries.iter().find(|entry| entry.name == name.as_bytes())
+    }
+
+    /// Whether these are the bytes that [`super::write`] gives for the same members, stored or in our
+    /// encoder's deflate.
+    pub fn canonical(&self) -> bool {
+        self.canonical
+    }
+}
+
+impl<'a> Member<'a> {
+    /// The name as the archive holds it; not checked by any path rule.
+    pub fn name_bytes(&self) -> &'a [u8] {
+        self.name
+    }
+
+    /// The name as text, with what is not UTF-8 replaced: for messages and comparisons with names that
+    /// are known to be ASCII.
+    pub fn name(&self) -> Cow<'a, str> {
+        String::from_utf8_lossy(self.name)
+    }
+
+    /// Whether it is a directory entry, which has no content.
+    pub fn is_directory(&self) -> bool {
+        self.name.ends_with(b"/")
+    }
+
+    /// The uncompressed length in bytes.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The length in the archive.
+    pub fn packed_size(&self) -> u64 {
+        self.body.len() as u64
+    }
+
+    /// The uncompressed bytes: borrowed when stored, else inflated anew.
+    pub fn read(&self) -> Cow<'a, [u8]> {
+        if !self.deflated {
+            return Cow::Borrowed(self.body);
+        }
+        // The length is safe to allocate for: reading the archive has inflated exactly as much.
+        let mut bytes = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
+        self.for_each_piece(|piece| bytes.extend_from_slice(piece));
+        Cow::Owned(bytes)
+    }
+
+    /// Gives `sink` the uncompressed bytes in order, in pieces, without holding them all.
+    pub fn for_each_piece(&self, mut sink: impl FnMut(&[u8])) {
+        if self.deflated {
+            // Cannot fail: `Archive::read` has inflated the same bytes.
+            let inflated = inflate(self.body, self.size, sink);
+            debug_assert!(inflated.is_ok(), "an archive that was read inflates again");
+        } else {
+            sink(self.body);
+        }
+    }
+}
+
+/// The end record, and what it bounds: members, then the central directory, then itself.
+struct End<'a> {
+    members: &'a [u8],
+    central: &'a [u8],
+    count: u16,
+}
+
+impl<'a> End<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, ZipError> {
+        let (before, record) = bytes
+            .len()
+            .checked_sub(END_SIZE)
+            .and_then(|at| bytes.split_at_checked(at))
+            .filter(|(_, record)| record.starts_with(&END.to_le_bytes()))
+            .ok_or_else(|| no_end_record(bytes))?;
+        let mut r = Reader::new(record, "end record");
+        let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
+        r.u32("signature").map_err(truncated)?;
+        let disk = r.u16("disk").map_err(truncated)?;
+        let central_disk = r.u16("central disk").map_err(truncated)?;
+        let here = r.u16("count on this disk").map_err(truncated)?;
+        let count = r.u16("count").map_err(truncated)?;
+        let size = r.u32("central size").map_err(truncated)?;
+        let offset = r.u32("central offset").map_err(truncated)?;
+        let comment = r.u16("comment length").map_err(truncated)?;
+
+        if comment != 0 {
+            let message = "the end record has a comment; there must be none";
+            return Err(ZipError::new(Reason::Trailing, message));
+        }
+        let locator = before
+            .len()
+            .checked_sub(20)
+            .and_then(|at| before.get(at..))
+            .is_some_and(|bytes| bytes.starts_with(&ZIP64_LOCATOR.to_le_bytes()));
+        if locator || here == NO_16 || count == NO_16 || size == NO_32 || offset == NO_32 {
+            let message = "a 64-bit zip; an archive must fit in 32-bit records";
+            return Err(ZipError::new(Reason::Zip64, message));
+        }
+        if disk != 0 || central_disk != 0 || here != count {
+            let message = format!(
+                "disks {disk} and {central_disk}, {here} of {count} members here; all must be on disk 0"
+            );
+            return Err(ZipError::new(Reason::MultiDisk, message));
+        }
+        if usize::from(count) > MEMBERS {
+            let message = format!("{count} members; at most {MEMBERS} are allowed");
+            return Err(ZipError::new(Reason::MemberCount, message));
+        }
+        let (size, offset) = (u64::from(size), u64::from(offset));
+        let (room, end) = (before.len() as u64, offset.saturating_add(size));
+        if end != room {
+            let reason = if end > room { Reason::Truncated } else { Reason::HeaderMismatch };
+            let message = format!(
+                "{size} bytes of central directory at {offset} do not end at the end record, at {room}"
+            );
+            return Err(ZipError::new(reason, message));
+        }
+        let (members, central) = usize::try_from(offset)
+            .ok()
+            .and_then(|offset| before.split_at_checked(offset))
+            .ok_or_else(|| ZipError::new(Reason::Truncated, "no central directory"))?;
+        Ok(Self { members, central, count })
+    }
+}
+
+/// Whether bytes follow an end record or there is none.
+fn no_end_record(bytes: &[u8]) -> ZipError {
+    let tail = bytes.len().saturating_sub(END_REACH);
+    let found = bytes
+        .get(tail..)
+        .unwrap_or_default()
+        .windows(END_SIZE)
+        .any(|window| window.starts_with(&END.to_le_bytes()));
+    if found {
+        let message = "bytes follow the end record; it must be the last 22 bytes";
+        ZipError::new(Reason::Trailing, message)
+    } else {
+        ZipError::new(Reason::NotZip, "there is no end record; this is not a zip")
+    }
+}
+
+/// What a local and a central record both state.
+#[derive(PartialEq, Eq)]
+struct Shared<'a> {
+    flags: u16,
+    method: u16,
+    name: &'a [u8],
+}
+
+struct Entry<'a> {
+    shared: Shared<'a>,
+    crc: u32,
+    packed: u32,
+    size: u32,
+    offset: u32,
+    canonical: bool,
+    needed: u16,
+}
+
+fn read_central<'a>(end: &End<'a>) -> Result<Vec<Entry<'a>>, ZipError> {
+    let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
+    let mut r = Reader::new(end.central, "central directory");
+    let count = r.count(end.count.into(), CENTRAL_SIZE, "entries").map_err(truncated)?;
+    let mut entries = Vec::with_capacity(count);
+    let mut unpacked = 0u64;
+    for _ in 0..count {
+        let entry = read_entry(&mut r, &mut unpacked)?;
+        entries.push(entry);
+    }
+    if r.remaining() > 0 {
+        let message = format!("{} bytes follow the last of {count} central entries", r.remaining());
+        return Err(ZipError::new(Reason::HeaderMismatch, message));
+    }
+    Ok(entries)
+}
+
+fn read_entry<'a>(r: &mut Reader<'a>, unpacked: &mut u64) -> Result<Entry<'a>, ZipError> {
+    let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
+    let signature = r.u32("signature").map_err(truncated)?;
+    if signature != CENTRAL {
+        let message = format!("{signature:#010x} where a central entry must start");
+        return Err(ZipError::new(Reason::HeaderMismatch, message));
+    }
+    let made_by = r.u16("made by").map_err(truncated)?;
+    let needed = r.u16("version needed").map_err(truncated)?;
+    let flags = r.u16("flags").map_err(truncated)?;
+    let method = r.u16("method").map_err(truncated)?;
+    let time = r.u16("time").map_err(truncated)?;
+    let date = r.u16("date").map_err(truncated)?;
+    let crc = r.u32("crc").map_err(truncated)?;
+    let packed = r.u32("compressed size").map_err(truncated)?;
+    let size = r.u32("size").map_err(truncated)?;
+    let name_length = r.u16("name length").map_err(truncated)?;
+    let extra_length = r.u16("extra length").map_err(truncated)?;
+    let comment_length = r.u16("comment length").map_err(truncated)?;
+    let disk = r.u16("disk").map_err(truncated)?;
+    let internal = r.u16("internal attributes").map_err(truncated)?;
+    let external = r.u32("external attributes").map_err(truncated)?;
+    let offset = r.u32("local offset").map_err(truncated)?;
+    let name = r.bytes(name_length.into(), "name").map_err(truncated)?;
+    let extra = r.bytes(extra_length.into(), "extra").map_err(truncated)?;
+    let comment = r.bytes(comment_length.into(), "comment").map_err(truncated)?;
+
+    let fail = |reason: Reason, message: String| -> ZipError { ZipError::of(reason, name, message) };
+    if packed == NO_32 || size == NO_32 || offset == NO_32 {
+        return Err(fail(Reason::Zip64, "64-bit sizes or offset".to_owned()));
+    }
+    check_extra(name, extra)?;
+    if flags & ENCRYPTED_FLAGS != 0 {
+        let message = format!("flags {flags:#06x} mark it as encrypted");
+        return Err(fail(Reason::Encrypted, message));
+    }
+    if flags & !READ_FLAGS != 0 {
+        let message = format!("flags {flags:#06x}; only bits 1, 2, 3 and 11 are read");
+        return Err(fail(Reason::Flags, message));
+    }
+    if disk != 0 {
+        return Err(fail(Reason::MultiDisk, format!("it is on disk {disk}")));
+    }
+    if !matches!(method, STORED | DEFLATED) {
+        let message = format!("method {method}; only 0 (stored) and 8 (deflate) are read");
+        return Err(fail(Reason::Method, message));
+    }
+    *unpacked = unpacked.saturating_add(size.into());
+    if *unpacked > UNPACKED {
+        let message = format!("the members up to here declare {unpacked} bytes of {UNPACKED}");
+        return Err(fail(Reason::UnpackedLimit, message));
+    }
+    check_kind(name, size, made_by >> 8, external)?;
+    if !comment.is_empty() {
+        let message = "it has a comment; there must be none".to_owned();
+        return Err(fail(Reason::HeaderMismatch, message));
+    }
+    let version = if method == DEFLATED { VERSION_DEFLATED } else { VERSION_STORED };
+    Ok(Entry {
+        shared: Shared { flags, method, name },
+        crc,
+        packed,
+        size,
+        offset,
+        needed,
+        canonical: made_by == UNIX << 8 | version
+            && needed == version
+            && flags == 0
+            && (time, date) == (0, FIRST_DAY)
+            && extra.is_empty()
+            && internal == 0
+            && external == REGULAR_FILE,
+    })
+}
+
+/// Extra fields are passed over, save for the two that change what the member is.
+fn check_extra(name: &[u8], extra: &[u8]) -> Result<(), ZipError> {
+    let mut r = Reader::new(extra, "extra");
+    let broken = |e: ReadError| ZipError::of(Reason::HeaderMismatch, name, e.to_string());
+    let mut encrypted = false;
+    while r.remaining() > 0 {
+        let id = r.u16("id").map_err(broken)?;
+        let length = r.u16("length").map_err(broken)?;
+        r.bytes(length.into(), "data").map_err(broken)?;
+        if id == EXTRA_ZIP64 {
+            return Err(ZipError::of(Reason::Zip64, name, "a 64-bit extra field"));
+        }
+        encrypted |= id == EXTRA_AES;
+    }
+    if encrypted {
+        return Err(ZipError::of(Reason::Encrypted, name, "an AES extra field"));
+    }
+    Ok(())
+}
+
+/// Files and empty directories alone: nothing that an unpacking tool would turn into a link or device.
+fn check_kind(name: &[u8], size: u32, system: u16, external: u32) -> Result<(), ZipError> {
+    let directory_name = name.ends_with(b"/");
+    let kind = external >> 28;
+    let message = if system == UNIX && !matches!(kind, MODE_NONE | MODE_DIRECTORY | MODE_REGULAR) {
+        format!("file type {kind:#o} of a Unix mode; only regular files are allowed")
+    } else if system == UNIX && kind != MODE_NONE && (kind == MODE_DIRECTORY) != directory_name
+        || system == 0 && external & DOS_DIRECTORY != 0 && !directory_name
+    {
+        "its type and its name disagree whether it is a directory".to_owned()
+    } else if directory_name && size > 0 {
+        format!("a directory entry with {size} bytes; it must be empty")
+    } else {
+        return Ok(());
+    };
+    Err(ZipError::of(Reason::SpecialFile, name, message))
+}
+
+/// Checks every member's layout, local record, length and checksum, in the order of their offsets.
+fn read_members<'a>(end: &End<'a>, central: &[Entry<'a>]) -> Result<(Vec<Member<'a>>, bool), ZipError> {
+    let mut order: Vec<usize> = (0..central.len()).collect();
+    order.sort_by_key(|index| central.get(*index).map(|entry| entry.offset));
+    let mut canonical = order.is_sorted();
+    let mut bodies: Vec<Option<&'a [u8]>> = vec![None; central.len()];
+    let mut r = Reader::new(end.members, "member");
+    for index in order {
+        let (Some(entry), Some(body)) = (central.get(index), bodies.get_mut(index)) else {
+            continue;
+        };
+        let (taken, as_written) = read_member(&mut r, entry)?;
+        *body = Some(taken);
+        canonical &= as_written && entry.canonical;
+    }
+    if r.remaining() > 0 {
+        let message = format!("{} bytes before the central directory", r.remaining());
+        return Err(ZipError::new(Reason::HeaderMismatch, message));
+    }
+    let members = central
+        .iter()
+        .zip(bodies)
+        .map(|(entry, body)| Member {
+            name: entry.shared.name,
+            body: body.unwrap_or_default(),
+            size: entry.size.into(),
+            deflated: entry.shared.method == DEFLATED,
+        })
+        .collect();
+    Ok((members, canonical))
+}
+
+/// The body of one member, and whether its local record is as we write it.
+fn read_member<'a>(r: &mut Reader<'a>, entry: &Entry<'a>) -> Result<(&'a [u8], bool), ZipError> {
+    let name = entry.shared.name;
+    let fail = |reason: Reason, message: &str| ZipError::of(reason, name, message);
+    let truncated = |e: ReadError| ZipError::of(Reason::Truncated, name, e.to_string());
+    match u64::from(entry.offset).cmp(&r.position()) {
+        std::cmp::Ordering::Less => {
+            return Err(fail(Reason::Overlap, "it starts before the one before it ends"));
+        }
+        std::cmp::Ordering::Greater if r.position() == 0 => {
+            return Err(fail(Reason::Prefix, "the first member is not at the start of the archive"));
+        }
+        std::cmp::Ordering::Greater => {
+            return Err(fail(Reason::HeaderMismatch, "bytes that belong to no member lie before it"));
+        }
+        std::cmp::Ordering::Equal => {}
+    }
+    r.count(1, LOCAL_SIZE, "local header").map_err(truncated)?;
+    let signature = r.u32("signature").map_err(truncated)?;
+    let needed = r.u16("version needed").map_err(truncated)?;
+    let flags = r.u16("flags").map_err(truncated)?;
+    let method = r.u16("method").map_err(truncated)?;
+    let time = r.u16("time").map_err(truncated)?;
+    let date = r.u16("date").map_err(truncated)?;
+    let crc = r.u32("crc").map_err(truncated)?;
+    let packed = r.u32("compressed size").map_err(truncated)?;
+    let size = r.u32("size").map_err(truncated)?;
+    let name_length = r.u16("name length").map_err(truncated)?;
+    let extra_length = r.u16("extra length").map_err(truncated)?;
+    if signature != LOCAL {
+        return Err(fail(Reason::HeaderMismatch, "no local header at its offset"));
+    }
+    let local = Shared { flags, method, name: r.bytes(name_length.into(), "name").map_err(truncated)? };
+    if local != entry.shared {
+        return Err(fail(
+            Reason::HeaderMismatch,
+            "local flags, method or name differ from the central directory's",
+        ));
+    }
+    let extra = r.bytes(extra_length.into(), "extra").map_err(truncated)?;
+    check_extra(name, extra)?;
+    let described = flags & DESCRIPTOR_FLAG != 0;
+    let agrees = |local: u32, central: u32| local == central || described && local == 0;
+    if !(agrees(crc, entry.crc) && agrees(packed, entry.packed) && agrees(size, entry.size)) {
+        return Err(fail(
+            Reason::HeaderMismatch,
+            "local checksum or sizes differ from the central directory's",
+        ));
+    }
+    let body = r.bytes(entry.packed.into(), "body").map_err(truncated)?;
+    if described {
+        read_descriptor(r, entry)?;
+    }
+    check_content(entry, body)?;
+    let canonical = needed == entry.needed && (time, date) == (0, FIRST_DAY) && extra.is_empty();
+    Ok((body, canonical))
+}
+
+/// The record after a body of unknown length, with or without its signature.
+fn read_descriptor(r: &mut Reader<'_>, entry: &Entry<'_>) -> Result<(), ZipError> {
+    let values = [entry.crc, entry.packed, entry.size].map(u32::to_le_bytes);
+    let bare = values.as_flattened();
+    let signed = [&DESCRIPTOR.to_le_bytes(), bare].concat();
+    let length =
+        [signed.as_slice(), bare].into_iter().find(|record| r.rest().starts_with(record)).map(<[u8]>::len);
+    let Some(length) = length else {
+        return Err(ZipError::of(
+            Reason::HeaderMismatch,
+            entry.shared.name,
+            "its data descriptor differs from the central directory",
+        ));
+    };
+    r.bytes(length as u64, "descriptor")
+        .map(drop)
+        .map_err(|e| ZipError::of(Reason::Truncated, entry.shared.name, e.to_string()))
+}
+
+fn check_content(entry: &Entry<'_>, body: &[u8]) -> Result<(), ZipError> {
+    let name = entry.shared.name;
+    let mut crc = crc32fast::Hasher::new();
+    if entry.shared.method == STORED {
+        if entry.packed != entry.size {
+            let message = format!("stored in {} bytes, {} declared", entry.packed, entry.size);
+            return Err(ZipError::of(Reason::Size, name, message));
+        }
+        crc.update(body);
+    } else {
+        inflate(body, entry.size.into(), |piece| crc.update(piece))
+            .map_err(|message| ZipError::of(Reason::Size, name, message))?;
+    }
+    let crc = crc.finalize();
+    if crc != entry.crc {
+        let message = format!("crc32 {crc:08x}, {:08x} declared", entry.crc);
+        return Err(ZipError::of(Reason::Crc, name, message));
+    }
+    Ok(())
+}
