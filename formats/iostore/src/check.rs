@@ -11,15 +11,18 @@
     clippy::panic
 )]
 
+use std::fmt;
 use std::io;
 
-use wire::{ErrorKind, ReadError, Reader};
+use wire::{ErrorKind, ReadError};
 
 use crate::chunk::{ChunkError, ChunkReader, Decompressor, ReadAt};
 use crate::container_header::ContainerHeader;
 use crate::perfect_hash::{self, Slot};
 use crate::toc::{Block, COMPRESSED, INDEXED, Limits, Toc};
-use crate::toc_read::{Header, reader};
+use crate::toc_read::{
+    CHUNK_COUNT_AT, FLAGS_AT, Header, OVERFLOW_COUNT_AT, PARTITION_COUNT_AT, fault, id_at, reader,
+};
 use crate::{ChunkId, ChunkType};
 
 /// The most chunks that a container in an archive may have, and that is written.
@@ -54,7 +57,7 @@ pub fn toc_structure(utoc: &[u8], ucas_len: u64) -> Result<Summary, ReadError> {
     let header = Header::read(&mut r)?;
     if header.chunks > MAX_CHUNKS {
         let message = format!("{}, at most {MAX_CHUNKS} are allowed", header.chunks);
-        return Err(r.limit("header.chunk count", message));
+        return Err(fault(ErrorKind::Limit, CHUNK_COUNT_AT, "header.chunk count", message));
     }
     let flags = header.flags;
     if header.is_encrypted() {
@@ -62,28 +65,29 @@ pub fn toc_structure(utoc: &[u8], ucas_len: u64) -> Result<Summary, ReadError> {
     }
     if header.partitions != 1 {
         let message = format!("{}, only 1 is allowed", header.partitions);
-        return Err(r.malformed("header.partition count", message));
+        return Err(wrong(PARTITION_COUNT_AT, "header.partition count", message));
     }
     if flags & !(COMPRESSED | INDEXED) != 0 {
         let message = format!("{flags:#04x}, only 0x01 and 0x08 are allowed");
-        return Err(r.unsupported("header.flags", message));
+        return Err(fault(ErrorKind::Unsupported, FLAGS_AT, "header.flags", message));
     }
     if header.overflow != 0 {
         let message = format!("{}, only 0 is allowed: the game may not read the list", header.overflow);
-        return Err(r.malformed("header.overflow count", message));
+        return Err(wrong(OVERFLOW_COUNT_AT, "header.overflow count", message));
     }
-    let toc = header.sections(r.clone())?;
+    let toc = header.sections(r)?;
     if flags & COMPRESSED == 0 && !toc.methods().is_empty() {
-        return Err(r.malformed("header.flags", "there are methods, and flag 0x01 is not set"));
+        let message = "there are methods, and flag 0x01 is not set";
+        return Err(wrong(FLAGS_AT, "header.flags", message));
     }
-    hash_finds_all(&r, &toc)?;
+    hash_finds_all(&toc)?;
     for (index, block) in toc.blocks().iter().enumerate() {
         if padded_end(block).is_none_or(|end| end > ucas_len) {
             let message = format!(
                 "{} bytes at {}, rounded up to 16, are not in the {ucas_len} bytes of the `.ucas`",
                 block.compressed_size, block.offset
             );
-            return Err(r.malformed(&format!("blocks[{index}]"), message));
+            return Err(wrong(block_at(&toc, index), format_args!("blocks[{index}]"), message));
         }
     }
     Ok(Summary { chunk_ids: toc.chunks().iter().map(|chunk| chunk.id).collect(), flags, encrypted: false })
@@ -116,16 +120,25 @@ pub fn container(
     Ok(toc)
 }
 
-fn wrong(field: String, message: impl Into<String>) -> ReadError {
-    ReadError::new(ErrorKind::Malformed, 0, field, message)
+fn wrong(offset: u64, field: impl fmt::Display, message: impl Into<String>) -> ReadError {
+    fault(ErrorKind::Malformed, offset, field, message)
 }
 
-fn hash_finds_all(r: &Reader<'_>, toc: &Toc) -> Result<(), ReadError> {
+/// Where the entry of block `index` is, behind ids, places and seeds.
+fn block_at(toc: &Toc, index: usize) -> u64 {
+    let size = |count: usize, bytes: u64| (count as u64).saturating_mul(bytes);
+    id_at(toc.chunks().len())
+        .saturating_add(size(toc.chunks().len(), 10))
+        .saturating_add(size(toc.seeds().len(), 4))
+        .saturating_add(size(index, 12))
+}
+
+fn hash_finds_all(toc: &Toc) -> Result<(), ReadError> {
     for (index, chunk) in toc.chunks().iter().enumerate() {
         let slot = perfect_hash::slot(toc.seeds(), toc.chunks().len(), chunk.id);
         if slot != Slot::At(index) {
             let message = format!("the game does not find chunk {} (perfect hash)", chunk.id);
-            return Err(r.malformed(&format!("chunk ids[{index}]"), message));
+            return Err(wrong(id_at(index), format_args!("chunk ids[{index}]"), message));
         }
     }
     Ok(())
@@ -145,34 +158,34 @@ fn nothing_is_shared(toc: &Toc, ucas_len: u64) -> Result<(), ReadError> {
     let blocks = toc.blocks().len() as u64;
     if owned > blocks {
         let message = format!("chunks own {owned} blocks, there are {blocks}");
-        return Err(wrong("toc.chunks".to_owned(), message));
+        return Err(wrong(id_at(toc.chunks().len()), "chunks", message));
     }
     let bytes =
         toc.blocks().iter().fold(0_u64, |sum, block| sum.saturating_add(block.compressed_size.into()));
     if bytes > ucas_len {
         let message = format!("{bytes} bytes in a `.ucas` of {ucas_len}");
-        return Err(wrong("toc.blocks".to_owned(), message));
+        return Err(wrong(block_at(toc, 0), "blocks", message));
     }
     Ok(())
 }
 
 fn container_header(toc: &Toc, index: usize, id: ChunkId, bytes: &[u8]) -> Result<(), ReadError> {
-    let field = format!("chunks[{index}]");
+    let wrong = |message: String| Err(wrong(id_at(index), format_args!("chunk ids[{index}]"), message));
     if id != toc.container().header_chunk() {
         let message = format!("container header {id} in container {}", toc.container());
-        return Err(wrong(field, message));
+        return wrong(message);
     }
     // At mount the engine reads the header in one piece from its first block's place.
     let (_, blocks) = toc.blocks_of(index).unwrap_or_default();
     let in_one_piece =
         blocks.iter().zip(blocks.iter().skip(1)).all(|(block, next)| padded_end(block) == Some(next.offset));
     if blocks.iter().any(|block| block.method != 0) || !in_one_piece {
-        return Err(wrong(field, "the container header is not stored in one piece"));
+        return wrong("the container header is not stored in one piece".to_owned());
     }
     let header = ContainerHeader::read(bytes)?;
     if header.container != toc.container() {
         let message = format!("the header of {} in container {}", header.container, toc.container());
-        return Err(wrong(field, message));
+        return wrong(message);
     }
     Ok(())
 }

@@ -12,6 +12,8 @@
 )]
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::RangeInclusive;
 
 use wire::{ErrorKind, ReadError, Reader};
 
@@ -24,6 +26,11 @@ pub(crate) const VERSION: u8 = 8;
 pub(crate) const HEADER_SIZE: u32 = 144;
 pub(crate) const BLOCK_ENTRY_SIZE: u32 = 12;
 pub(crate) const METHOD_NAME_SIZE: u32 = 32;
+/// Where the header has what is judged after all of it was read.
+pub(crate) const CHUNK_COUNT_AT: u64 = 24;
+pub(crate) const PARTITION_COUNT_AT: u64 = 52;
+pub(crate) const FLAGS_AT: u64 = 80;
+pub(crate) const OVERFLOW_COUNT_AT: u64 = 96;
 /// A compressed block may be somewhat longer than what it decodes to.
 const COMPRESSION_SLACK: u32 = 4096;
 
@@ -33,7 +40,8 @@ impl Toc {
         let mut r = reader(bytes, limits)?;
         let header = Header::read(&mut r)?;
         if header.chunks == 0 {
-            return Err(r.malformed("header.chunk count", "0, at least 1 is needed"));
+            let message = "0, at least 1 is needed";
+            return Err(fault(ErrorKind::Malformed, CHUNK_COUNT_AT, "header.chunk count", message));
         }
         header.sections(r)
     }
@@ -67,48 +75,43 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn read(r: &mut Reader<'_>) -> Result<Self, ReadError> {
+        let start = r.clone();
         if &r.array::<16>("header.magic")? != MAGIC {
-            return Err(r.malformed("header.magic", "not a table of contents"));
+            return Err(start.malformed("header.magic", "not a table of contents"));
         }
+        let start = r.clone();
         let version = r.u8("header.version")?;
         if version != VERSION {
             let message = format!("TOC version {version}, only {VERSION} is read");
-            return Err(r.unsupported("header.version", message));
+            return Err(start.unsupported("header.version", message));
         }
         zeros::<3>(r, "header.reserved")?;
         exactly(r, "header.header size", HEADER_SIZE)?;
         let chunks = r.u32("header.chunk count")?;
         let blocks = r.u32("header.block count")?;
         exactly(r, "header.block entry size", BLOCK_ENTRY_SIZE)?;
-        let methods = r.u32("header.method count")?;
+        let methods = within(r, "header.method count", 0..=8)?;
         exactly(r, "header.method name length", METHOD_NAME_SIZE)?;
-        let block_size = r.u32("header.block size")?;
+        let start = r.clone();
+        let block_size = within(r, "header.block size", 4 << 10..=8 << 20)?;
+        if !block_size.is_power_of_two() {
+            let message = format!("{block_size} is no power of two");
+            return Err(start.malformed("header.block size", message));
+        }
         let directory_size = r.u32("header.directory index size")?;
-        let partitions = r.u32("header.partition count")?;
+        let partitions = within(r, "header.partition count", 1..=64)?;
         let container = ContainerId(r.u64("header.container id")?);
         let key = r.array::<16>("header.encryption key GUID")?;
         let flags = r.u8("header.flags")?;
         zeros::<3>(r, "header.reserved")?;
         let seeds = r.u32("header.seed count")?;
+        let start = r.clone();
         let partition_size = r.u64("header.partition size")?;
+        if partition_size == 0 {
+            return Err(start.malformed("header.partition size", "0, at least 1 is needed"));
+        }
         let overflow = r.u32("header.overflow count")?;
         zeros::<44>(r, "header.reserved")?;
-
-        if !block_size.is_power_of_two() || !(4 << 10..=8 << 20).contains(&block_size) {
-            let message = format!("{block_size}, a power of two from 4 KiB to 8 MiB is allowed");
-            return Err(r.malformed("header.block size", message));
-        }
-        if methods > 8 {
-            let message = format!("{methods}, at most 8 are allowed");
-            return Err(r.limit("header.method count", message));
-        }
-        if !(1..=64).contains(&partitions) {
-            let message = format!("{partitions}, 1 to 64 are allowed");
-            return Err(r.limit("header.partition count", message));
-        }
-        if partition_size == 0 {
-            return Err(r.malformed("header.partition size", "0"));
-        }
         Ok(Self {
             chunks,
             flags,
@@ -142,15 +145,16 @@ impl Header {
 
     /// Reads everything after the header, to the end.
     pub(crate) fn sections(self, mut r: Reader<'_>) -> Result<Toc, ReadError> {
+        let flags =
+            |message: &str| Err(fault(ErrorKind::Unsupported, FLAGS_AT, "header.flags", message.to_owned()));
         if self.is_encrypted() {
-            return Err(r.unsupported("header.flags", "encrypted containers are not read"));
+            return flags("encrypted containers are not read");
         }
         if self.flags & SIGNED != 0 {
-            return Err(r.unsupported("header.flags", "signed containers are not read"));
+            return flags("signed containers are not read");
         }
         if self.flags & !(COMPRESSED | INDEXED | ON_DEMAND) != 0 {
-            let message = format!("{:#04x} has flags that are not known", self.flags);
-            return Err(r.unsupported("header.flags", message));
+            return flags(&format!("{:#04x} has flags that are not known", self.flags));
         }
         // All sections that are counted by chunks: ids, places and metas.
         let count = r.count(self.chunks.into(), 12 + 10 + 24, "chunks")?;
@@ -166,12 +170,6 @@ impl Header {
         let (overflow, overflowed) = self.overflow(&mut r)?;
         let blocks = self.blocks(&mut r)?;
         let methods = self.methods(&mut r)?;
-        if let Some((index, block)) =
-            (blocks.iter().enumerate()).find(|(_, block)| usize::from(block.method) > methods.len())
-        {
-            let message = format!("{} of {} methods", block.method, methods.len());
-            return Err(r.malformed(&format!("blocks[{index}].method"), message));
-        }
         let directory = match self.directory_size {
             0 => None,
             size => {
@@ -186,9 +184,10 @@ impl Header {
             zeros::<3>(&mut r, "chunk meta reserved")?;
             chunks.push(Chunk { id, offset, length, hash, flags });
         }
-        ranges(&r, &chunks, &blocks, self.block_size)?;
+        ranges(&chunks, &blocks, self.block_size)?;
         let by_id = by_id(&chunks).map_err(|(a, b, id)| {
-            r.malformed(&format!("chunk ids[{b}]"), format!("duplicate chunk id {id}, the same as {a}"))
+            let message = format!("duplicate chunk id {id}, the same as {a}");
+            fault(ErrorKind::Malformed, id_at(b), format_args!("chunk ids[{b}]"), message)
         })?;
         r.finish()?;
         Ok(Toc {
@@ -212,13 +211,14 @@ impl Header {
         let mut list = Vec::with_capacity(r.count(self.overflow.into(), 4, "overflow")?);
         let mut set = BTreeSet::new();
         for index in 0..self.overflow {
+            let start = r.clone();
             let chunk = r.u32("overflow")?;
             if chunk >= self.chunks {
                 let message = format!("chunk {chunk} of {}: out of range", self.chunks);
-                return Err(r.malformed(&format!("overflow[{index}]"), message));
+                return Err(start.malformed(&format!("overflow[{index}]"), message));
             }
             if !set.insert(chunk) {
-                return Err(r.malformed(&format!("overflow[{index}]"), format!("chunk {chunk} again")));
+                return Err(start.malformed(&format!("overflow[{index}]"), format!("chunk {chunk} again")));
             }
             list.push(chunk);
         }
@@ -237,7 +237,7 @@ impl Header {
                 method: r.u8("block method")?,
             };
             self.check_block(block).map_err(|(field, message)| {
-                ReadError::new(ErrorKind::Malformed, at, format!("toc.blocks[{index}].{field}"), message)
+                fault(ErrorKind::Malformed, at, format_args!("blocks[{index}].{field}"), message)
             })?;
             blocks.push(block);
         }
@@ -253,6 +253,9 @@ impl Header {
         let most = self.block_size.saturating_add(COMPRESSION_SLACK);
         if !(1..=most).contains(&compressed) {
             return Err(("compressed size", format!("{compressed}, 1 to {most} are allowed")));
+        }
+        if u32::from(block.method) > self.methods {
+            return Err(("method", format!("{} of {} methods", block.method, self.methods)));
         }
         if block.method == 0 && compressed != uncompressed {
             let message = format!("{compressed} for {uncompressed} bytes that are stored as they are");
@@ -278,6 +281,7 @@ impl Header {
         let mut methods = Vec::new();
         for index in 0..self.methods {
             let field = format!("methods[{index}]");
+            let start = r.clone();
             let bytes = r.bytes(METHOD_NAME_SIZE.into(), &field)?;
             let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
             let padding = bytes.get(name.len()..).unwrap_or_default();
@@ -285,7 +289,7 @@ impl Header {
                 || !name.iter().all(u8::is_ascii_graphic)
                 || padding.iter().any(|byte| *byte != 0)
             {
-                return Err(r.malformed(&field, "not an ASCII name padded with zeros"));
+                return Err(start.malformed(&field, "not an ASCII name padded with zeros"));
             }
             methods.push(String::from_utf8_lossy(name).into_owned());
         }
@@ -295,7 +299,7 @@ impl Header {
 
 /// Checks that every chunk's blocks exist and add up to its length, in time that grows with the number
 /// of chunks and blocks alone, however many blocks chunks have in common.
-fn ranges(r: &Reader<'_>, chunks: &[Chunk], blocks: &[Block], block_size: u32) -> Result<(), ReadError> {
+fn ranges(chunks: &[Chunk], blocks: &[Block], block_size: u32) -> Result<(), ReadError> {
     // How many blocks before each are not full.
     let mut partial = 0_u32;
     let partial_before: Vec<u32> = blocks
@@ -308,8 +312,10 @@ fn ranges(r: &Reader<'_>, chunks: &[Chunk], blocks: &[Block], block_size: u32) -
         .collect();
     let size = u64::from(block_size);
     for (index, chunk) in chunks.iter().enumerate() {
-        let wrong =
-            |field: &str, message: String| Err(r.malformed(&format!("chunks[{index}].{field}"), message));
+        let wrong = |field: &str, message: String| {
+            let at = id_at(chunks.len()).saturating_add((index as u64).saturating_mul(10));
+            Err(fault(ErrorKind::Malformed, at, format_args!("chunks[{index}].{field}"), message))
+        };
         if chunk.offset.checked_rem(size) != Some(0) {
             return wrong("offset", format!("{} is no multiple of {size}", chunk.offset));
         }
@@ -348,17 +354,44 @@ pub(crate) fn by_id(chunks: &[Chunk]) -> Result<Vec<usize>, (usize, usize, Chunk
     Ok(pairs.into_iter().map(|(_, index)| index).collect())
 }
 
+/// An error about something that was read before.
+pub(crate) fn fault(
+    kind: ErrorKind,
+    offset: u64,
+    field: impl fmt::Display,
+    message: impl Into<String>,
+) -> ReadError {
+    ReadError::new(kind, offset, format!("toc.{field}"), message)
+}
+
+/// Where the id of chunk `index` is.
+pub(crate) fn id_at(index: usize) -> u64 {
+    u64::from(HEADER_SIZE).saturating_add((index as u64).saturating_mul(12))
+}
+
 fn zeros<const N: usize>(r: &mut Reader<'_>, field: &str) -> Result<(), ReadError> {
+    let start = r.clone();
     if r.array::<N>(field)?.iter().any(|byte| *byte != 0) {
-        return Err(r.unsupported(field, "bytes that are reserved are not zero"));
+        return Err(start.unsupported(field, "bytes that are reserved are not zero"));
     }
     Ok(())
 }
 
 fn exactly(r: &mut Reader<'_>, field: &str, expected: u32) -> Result<(), ReadError> {
+    let start = r.clone();
     let found = r.u32(field)?;
     if found != expected {
-        return Err(r.unsupported(field, format!("{found}, only {expected} is read")));
+        return Err(start.unsupported(field, format!("{found}, only {expected} is read")));
     }
     Ok(())
+}
+
+fn within(r: &mut Reader<'_>, field: &str, allowed: RangeInclusive<u32>) -> Result<u32, ReadError> {
+    let start = r.clone();
+    let found = r.u32(field)?;
+    if !allowed.contains(&found) {
+        let message = format!("{found}, {} to {} are allowed", allowed.start(), allowed.end());
+        return Err(start.limit(field, message));
+    }
+    Ok(found)
 }
