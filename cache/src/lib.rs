@@ -11,11 +11,15 @@ mod capture;
 mod digest;
 mod disk;
 mod error;
+mod gc;
+mod index;
+mod keep;
 mod locked;
 mod memory;
 mod path;
 mod results;
 mod sealed;
+mod snapshot;
 mod stat;
 mod tree;
 
@@ -24,10 +28,13 @@ pub use capture::{CaptureError, capture_file, hash_file};
 pub use digest::{Digest, DigestError, Hasher};
 pub use disk::DiskStore;
 pub use error::StoreError;
+pub use gc::{CheckReport, GcOptions, GcReport, Keeper, Usage};
+pub use index::{Index, PastAction};
+pub use keep::{Keep, Kept, Lease};
 pub use memory::MemoryStore;
 pub use path::{PathError, WorkspacePath};
 pub use results::{ActionDigest, ActionResult, Note, Output, Results, Severity};
-pub use stat::FileStat;
+pub use stat::{FileStat, Looker};
 pub use tree::{Tree, TreeError};
 
 /// A store of blobs and of results: what the engine is handed.

@@ -88,6 +88,9 @@ pub struct Report {
     pub store_error: Option<StoreError>,
     /// What was placed under `out/`.
     pub artifacts: Vec<Artifact>,
+    /// A part of a plan could not be built by itself, because something was lost that lies outside it:
+    /// build the whole.
+    pub incomplete: bool,
     /// All steps and instances that have outputs.
     pub done: BTreeMap<Label, (Option<ActionDigest>, Outputs)>,
 }
@@ -95,7 +98,7 @@ pub struct Report {
 impl Report {
     /// Whether all targets are built and placed.
     pub fn is_success(&self) -> bool {
-        self.failed.is_empty() && !self.cancelled && self.store_error.is_none()
+        self.failed.is_empty() && !self.cancelled && !self.incomplete && self.store_error.is_none()
     }
 }
 
@@ -199,6 +202,7 @@ pub fn build(
             &context,
             previous,
             changed,
+            last.part_of.is_some(),
             sink,
             job_sender,
             message_receiver,

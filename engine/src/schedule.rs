@@ -56,6 +56,8 @@ pub(crate) struct Loop<'a, 'b> {
     previous: &'b Previous,
     /// Sources that are not what they were in the last build; `None` when that is not known.
     changed_sources: Option<&'b HashSet<WorkspacePath>>,
+    /// Whether the plan is a part of one, so that nothing outside it can be made again.
+    part: bool,
     sink: &'b mut dyn Sink,
     jobs: SyncSender<Job<'a>>,
     messages: Receiver<Message<'a>>,
@@ -92,6 +94,7 @@ impl<'a, 'b> Loop<'a, 'b> {
         context: &'b Context<'a>,
         previous: &'b Previous,
         changed_sources: Option<&'b HashSet<WorkspacePath>>,
+        part: bool,
         sink: &'b mut dyn Sink,
         jobs: SyncSender<Job<'a>>,
         messages: Receiver<Message<'a>>,
@@ -102,6 +105,7 @@ impl<'a, 'b> Loop<'a, 'b> {
             context,
             previous,
             changed_sources,
+            part,
             sink,
             jobs,
             messages,
@@ -509,6 +513,11 @@ impl<'a, 'b> Loop<'a, 'b> {
     fn lost(&mut self, index: usize, digest: Digest) {
         let label = self.records.get(index).label.clone();
         self.sink.event(&Event::Lost { label: label.clone(), digest });
+        if self.part {
+            self.stopping = true;
+            self.report.incomplete = true;
+            return;
+        }
         let record = self.records.get_mut(index);
         record.setbacks += 1;
         record.verify = true;
@@ -653,6 +662,10 @@ impl<'a, 'b> Loop<'a, 'b> {
                 place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
             match result {
                 Ok(()) => {}
+                Err(RuleError::Lost(_)) if self.part => {
+                    self.report.incomplete = true;
+                    return false;
+                }
                 Err(RuleError::Lost(Lost(digest))) => {
                     let record = self.records.get_mut(index);
                     record.setbacks += 1;

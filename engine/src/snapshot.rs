@@ -5,14 +5,16 @@
 //! digest: a no-op reads it, stats, compares, and is done. *Steps* holds the plan and every action's outputs;
 //! it is read when something changed. Both are a convenience: without them a build is slower, not wrong.
 
+mod part;
 mod rows;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use cache::{ActionDigest, Digest, FileStat, WorkspacePath, hash_file};
+use cache::{ActionDigest, Digest, FileStat, Looker, WorkspacePath, hash_file};
 use rayon::prelude::*;
 
 use crate::build::{Built, Options};
@@ -41,10 +43,19 @@ pub struct Last {
     pub(crate) changed_sources: Option<HashSet<WorkspacePath>>,
     /// Sources that a stat or a look has just confirmed.
     pub(crate) confirmed: Vec<(WorkspacePath, SourceRecord)>,
+    /// The snapshot that the plan is a part of, when it is one.
+    pub(crate) part_of: Option<Whole>,
+}
+
+/// The snapshot that a partial plan was cut out of.
+pub(crate) struct Whole {
+    stats: Stats,
+    steps: Vec<u8>,
 }
 
 impl Last {
     /// Every step is to be looked at: the plan is another one.
+    #[must_use]
     pub fn replanned(mut self) -> Self {
         self.changed_sources = None;
         self
@@ -106,6 +117,8 @@ pub struct Checked {
     pub stats: Stats,
     /// Whether the next check will be quicker with these stats.
     pub improved: bool,
+    /// Whether nothing but sources changed: then the steps that they reach are all that is looked at.
+    only_sources: bool,
     changed_sources: HashSet<WorkspacePath>,
     externals_changed: HashSet<String>,
 }
@@ -143,9 +156,11 @@ impl Stats {
         }
         let looked: Vec<Looked> = self
             .sources
-            .par_iter_mut()
-            .with_min_len(64)
-            .map(|(path, record)| look(&path.under(options.workspace), record))
+            .par_chunks_mut(256)
+            .flat_map_iter(|neighbours| {
+                let mut looker = Looker::new(options.workspace);
+                neighbours.iter_mut().map(move |(path, record)| look(&mut looker, path, record))
+            })
             .collect();
         improved |= looked.contains(&Looked::Proven);
         let changed = self.sources.iter().zip(&looked).filter(|(_, looked)| **looked == Looked::Changed);
@@ -157,9 +172,10 @@ impl Stats {
             .map(|(name, _)| name.clone())
             .collect();
         let mut misplaced = false;
+        let mut looker = Looker::new(options.out);
         for (_, file) in &mut self.placed {
             let mut record = SourceRecord { stat: file.stat, digest: file.digest, settled: file.settled };
-            match look(&file.path.under(options.out), &mut record) {
+            match look(&mut looker, &file.path, &mut record) {
                 Looked::Same => {}
                 Looked::Proven => improved = true,
                 Looked::Changed => misplaced = true,
@@ -172,24 +188,41 @@ impl Stats {
         });
         let environment =
             self.environment.iter().any(|(name, value)| options.environment.get(name) != value.as_ref());
-        let fresh = !(replan || misplaced || tools || environment)
-            && changed_sources.is_empty()
+        let only_sources = !(replan || misplaced || tools || environment)
             && externals_changed.is_empty()
             && options.forced.is_empty();
-        Checked { fresh, replan, improved, changed_sources, externals_changed, stats: self }
+        let fresh = only_sources && changed_sources.is_empty();
+        Checked { fresh, replan, only_sources, improved, changed_sources, externals_changed, stats: self }
     }
 }
 
 impl Checked {
-    /// What the next build starts from; `steps` are the bytes of [`Snapshot::steps`]. The plan comes along
-    /// when it still holds.
-    pub fn last(self, steps: &[u8]) -> Option<(Plan, Last)> {
-        let (plan, steps) = rows::decode_steps(steps)?;
-        let placed = self.stats.placed.into_iter().map(|(_, file)| (file.path.clone(), file)).collect();
-        let confirmed =
-            self.stats.sources.into_iter().filter(|(path, _)| !self.changed_sources.contains(path)).collect();
-        let previous = Previous { steps, placed, externals_changed: self.externals_changed };
-        Some((plan, Last { previous, changed_sources: Some(self.changed_sources), confirmed }))
+    /// What the next build starts from; `steps` are the bytes of [`Snapshot::steps`]. The plan comes along: of
+    /// the whole, or, where nothing but sources changed, of the steps that they reach. A build of a part that
+    /// loses something ends with [`Report::incomplete`](crate::Report::incomplete); ask for the `whole` then.
+    pub fn last(&self, steps: &[u8], whole: bool) -> Option<(Plan, Last)> {
+        let row = rows::read_steps(steps)?;
+        if self.only_sources && !whole {
+            return part::cut(self, &row, steps);
+        }
+        let numbers = Plan::new();
+        let all = row.nodes.iter().map(Cow::Borrowed);
+        let targets: Vec<_> = row.targets.iter().collect();
+        let plan = rows::plan_of(&row, all, &targets, &|number| numbers.reserve(number as usize))?;
+        let steps = row.steps.iter().map(|row| (row.0.clone().into_owned(), rows::step_of(row))).collect();
+        let confirmed = self.stats.sources.iter().filter(|(path, _)| !self.changed_sources.contains(path));
+        let last = Last {
+            previous: self.previous(steps),
+            changed_sources: Some(self.changed_sources.clone()),
+            confirmed: confirmed.cloned().collect(),
+            part_of: None,
+        };
+        Some((plan, last))
+    }
+
+    fn previous(&self, steps: HashMap<String, (Option<ActionDigest>, Outputs)>) -> Previous {
+        let placed = self.stats.placed.iter().map(|(_, file)| (file.path.clone(), file.clone())).collect();
+        Previous { steps, placed, externals_changed: self.externals_changed.clone() }
     }
 }
 
@@ -203,16 +236,15 @@ enum Looked {
     Changed,
 }
 
-fn look(path: &Path, record: &mut SourceRecord) -> Looked {
-    let Ok(metadata) = std::fs::metadata(path) else { return Looked::Changed };
-    let stat = FileStat::of(&metadata);
+fn look(looker: &mut Looker<'_>, path: &WorkspacePath, record: &mut SourceRecord) -> Looked {
+    let Ok(stat) = looker.look(path) else { return Looked::Changed };
     if record.settled && stat == record.stat {
         return Looked::Same;
     }
-    if stat.len != record.stat.len || !metadata.is_file() {
+    if stat.len != record.stat.len {
         return Looked::Changed;
     }
-    match hash_file(path) {
+    match hash_file(&path.under(looker.root())) {
         Ok((digest, stat)) if digest == record.digest => {
             *record = SourceRecord { stat, digest, settled: stat.is_settled(FileStat::now()) };
             Looked::Proven
@@ -263,6 +295,9 @@ impl Snapshot {
         last: &Last,
     ) -> io::Result<Option<Self>> {
         let Some(sources) = &built.sources else { return Ok(None) };
+        if let Some(whole) = &last.part_of {
+            return Ok(part::merge(whole, plan, built, sources));
+        }
         let now = FileStat::now();
         let mut made_from = Vec::new();
         for (path, expected) in &plan.made_from {
@@ -274,26 +309,59 @@ impl Snapshot {
             let settled = stat.is_none_or(|stat| stat.is_settled(now));
             made_from.push(Made { path: path.clone(), fingerprint: *expected, stat, settled });
         }
-        let mut steps: BTreeMap<String, (Option<ActionDigest>, Outputs)> = BTreeMap::new();
-        for (label, (action, outputs)) in &built.report.done {
-            steps.insert(label.to_string(), (*action, Arc::clone(outputs)));
+        let Some(outside) = Outside::of(plan, options)? else { return Ok(None) };
+        let report = &built.report;
+        let stats = Stats {
+            key: key.to_owned(),
+            made_from,
+            sources: sources.iter().map(|(path, record)| (path.clone(), *record)).collect(),
+            placed: placed(built).collect(),
+            externals: outside.externals.into_iter().collect(),
+            tools: outside.tools.into_iter().collect(),
+            environment: outside.environment.into_iter().collect(),
+            actions: (report.ran + report.cached + report.unchanged) as u64,
+        };
+        let mut steps: Vec<rows::StepRow<'_>> = Vec::with_capacity(report.done.len());
+        for (label, (action, outputs)) in &report.done {
+            steps.push(rows::step_row(label.to_string(), *action, outputs));
         }
         // A step that was taken over whole did not name its instances again.
-        for (label, before) in &last.previous.steps {
-            let taken_over = label.rsplit_once(':').is_some_and(|(step, _)| steps.contains_key(step));
-            if taken_over && !steps.contains_key(label) {
-                steps.insert(label.clone(), (before.0, Arc::clone(&before.1)));
+        for (label, (action, outputs)) in &last.previous.steps {
+            let Ok(label) = label.parse::<Label>() else { continue };
+            let step = label.step().map(|step| Label::recipe(label.recipe_path().clone()).with_step(step));
+            let taken_over =
+                label.instance().is_some() && step.is_some_and(|step| report.done.contains_key(&step));
+            if taken_over && !report.done.contains_key(&label) {
+                steps.push(rows::step_row(label.to_string(), *action, outputs));
             }
         }
-        let mut externals: Vec<(String, [u8; 32])> = Vec::new();
-        let (mut tools, mut environment) = (BTreeMap::new(), BTreeMap::new());
+        let steps = rows::encode_steps(&rows::steps_row(plan, steps));
+        Ok(Some(Self { stats, steps }))
+    }
+}
+
+fn placed(built: &Built) -> impl Iterator<Item = (Label, PlacedFile)> {
+    built.report.artifacts.iter().map(|artifact| (artifact.label.clone(), artifact.record.clone()))
+}
+
+/// What a plan depends on outside workspace and store.
+#[derive(Default)]
+struct Outside {
+    externals: BTreeMap<String, [u8; 32]>,
+    tools: BTreeMap<String, Digest>,
+    environment: BTreeMap<String, Option<String>>,
+}
+
+impl Outside {
+    fn of(plan: &Plan, options: &Options<'_>) -> io::Result<Option<Self>> {
+        let mut outside = Self::default();
         for (_, node) in plan.nodes() {
             for source in node.inputs.values().flatten() {
                 if let Source::External(name) = source
-                    && !externals.iter().any(|(known, _)| known == name)
+                    && !outside.externals.contains_key(name)
                 {
                     let Some(stamp) = stamp(options.externals, name) else { return Ok(None) };
-                    externals.push((name.clone(), stamp));
+                    outside.externals.insert(name.clone(), stamp);
                 }
             }
             let rule = options.catalogue.get(&node.rule);
@@ -301,28 +369,13 @@ impl Snapshot {
                 && let Ok(spec) = exec.command(&node.params)
                 && let Ok(path) = (options.tools)(&spec.tool)
             {
-                tools.insert(spec.tool, hash_file(&path)?.0);
+                outside.tools.insert(spec.tool, hash_file(&path)?.0);
                 for name in spec.inherit {
                     let value = options.environment.get(&name).cloned();
-                    environment.insert(name, value);
+                    outside.environment.insert(name, value);
                 }
             }
         }
-        let report = &built.report;
-        let stats = Stats {
-            key: key.to_owned(),
-            made_from,
-            sources: sources.iter().map(|(path, record)| (path.clone(), *record)).collect(),
-            placed: report
-                .artifacts
-                .iter()
-                .map(|artifact| (artifact.label.clone(), artifact.record.clone()))
-                .collect(),
-            externals,
-            tools: tools.into_iter().collect(),
-            environment: environment.into_iter().collect(),
-            actions: (report.ran + report.cached + report.unchanged) as u64,
-        };
-        Ok(Some(Self { stats, steps: rows::encode_steps(plan, &steps) }))
+        Ok(Some(outside))
     }
 }

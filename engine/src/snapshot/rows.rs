@@ -1,7 +1,8 @@
 //! The bytes of a snapshot: serde structs in `postcard`, behind a version line. Text is borrowed while it
 //! is decoded: a no-op of a hundred thousand files should not allocate twice for each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cache::{ActionDigest, Digest, FileStat, Output, WorkspacePath};
@@ -11,19 +12,15 @@ use super::{Made, Stats};
 use crate::label::Label;
 use crate::params::Params;
 use crate::place::PlacedFile;
-use crate::plan::{ForEach, Item, Node, Placed, Plan, Source, Target};
+use crate::plan::{ForEach, Item, Node, NodeId, Placed, Plan, Source, Target};
 use crate::resolve::Outputs;
 use crate::sources::SourceRecord;
 
 const STATS: &[u8] = b"bake stats 1\n";
 const STEPS: &[u8] = b"bake steps 1\n";
 
-type Hash = ([u8; 32], u64);
+pub(super) type Hash = ([u8; 32], u64);
 type Stat = (u64, i64, i64, u64);
-/// Label, steps, and what is placed: step, output, folder.
-type TargetRow = (String, Vec<u32>, Vec<(u32, String, String)>);
-/// Label, action, and outputs: name, whether a tree, digest.
-type StepRow = (String, Option<[u8; 32]>, Vec<(String, bool, Hash)>);
 
 #[derive(Serialize, Deserialize)]
 struct StatsRow<'a> {
@@ -43,36 +40,65 @@ struct StatsRow<'a> {
     actions: u64,
 }
 
+/// The plan, and what every step and instance gave. Borrows all texts, so that reading it costs little
+/// beyond the lists.
 #[derive(Serialize, Deserialize)]
-struct StepsRow {
-    made_from: Vec<(String, Option<Hash>)>,
-    nodes: Vec<NodeRow>,
-    targets: Vec<TargetRow>,
-    steps: Vec<StepRow>,
+pub(super) struct StepsRow<'a> {
+    #[serde(borrow)]
+    pub(super) made_from: Vec<(&'a str, Option<Hash>)>,
+    #[serde(borrow)]
+    pub(super) nodes: Vec<NodeRow<'a>>,
+    #[serde(borrow)]
+    pub(super) targets: Vec<TargetRow<'a>>,
+    #[serde(borrow)]
+    pub(super) steps: Vec<StepRow<'a>>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct NodeRow {
-    label: String,
-    rule: String,
-    params: String,
-    inputs: Vec<(String, Vec<SourceRow>)>,
-    for_each: Option<ForEachRow>,
-    private: bool,
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct NodeRow<'a> {
+    pub(super) label: Cow<'a, str>,
+    pub(super) rule: &'a str,
+    pub(super) params: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) inputs: Vec<(&'a str, Vec<SourceRow<'a>>)>,
+    #[serde(borrow)]
+    pub(super) for_each: Option<ForEachRow<'a>>,
+    pub(super) private: bool,
 }
 
-#[derive(Serialize, Deserialize)]
-enum SourceRow {
-    File(String, String),
-    Output(u32, String, Option<String>),
-    External(String),
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum SourceRow<'a> {
+    File(&'a str, &'a str),
+    Output(u32, &'a str, Option<&'a str>),
+    External(&'a str),
     Item,
 }
 
-#[derive(Serialize, Deserialize)]
-enum ForEachRow {
-    List(Vec<(String, String)>),
-    Tree(u32, String),
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) enum ForEachRow<'a> {
+    List(#[serde(borrow)] Vec<(&'a str, Cow<'a, str>)>),
+    Tree(u32, &'a str),
+}
+
+/// Label, steps, and what is placed: step, output, folder.
+pub(super) type TargetRow<'a> = (Cow<'a, str>, Vec<u32>, Vec<(u32, &'a str, &'a str)>);
+/// Label, action, and outputs: name, whether a tree, digest.
+pub(super) type StepRow<'a> = (Cow<'a, str>, Option<[u8; 32]>, Vec<(Cow<'a, str>, bool, Hash)>);
+
+impl NodeRow<'_> {
+    /// The steps that it waits for.
+    pub(super) fn dependencies(&self) -> impl Iterator<Item = u32> {
+        let sources = self.inputs.iter().flat_map(|(_, sources)| sources);
+        let outputs = sources.filter_map(|source| match source {
+            SourceRow::Output(node, ..) => Some(*node),
+            _ => None,
+        });
+        let tree = match &self.for_each {
+            Some(ForEachRow::Tree(node, _)) => Some(*node),
+            _ => None,
+        };
+        outputs.chain(tree)
+    }
 }
 
 pub(super) fn encode_stats(stats: &Stats) -> Vec<u8> {
@@ -135,115 +161,142 @@ pub(super) fn decode_stats(bytes: &[u8]) -> Option<Stats> {
     })
 }
 
-pub(super) fn encode_steps(
-    plan: &Plan,
-    steps: &BTreeMap<String, (Option<ActionDigest>, Outputs)>,
-) -> Vec<u8> {
-    let nodes = plan.nodes().map(|(_, node)| node_row(node)).collect();
-    let target = |target: &Target| {
-        let placed = target.placed.iter().map(|it| (it.node.0, it.output.clone(), it.folder.to_string()));
-        (target.label.to_string(), target.nodes.iter().map(|id| id.0).collect(), placed.collect())
-    };
-    let step = |(label, (action, outputs)): (&String, &(Option<ActionDigest>, Outputs))| {
-        let outputs = outputs
-            .iter()
-            .map(|(name, output)| (name.clone(), matches!(output, Output::Tree(_)), hash(output.digest())));
-        (label.clone(), action.map(|action| *action.as_bytes()), outputs.collect())
-    };
-    let row = StepsRow {
-        made_from: plan.made_from.iter().map(|(path, print)| (path.to_string(), print.map(hash))).collect(),
-        nodes,
-        targets: plan.targets().iter().map(target).collect(),
-        steps: steps.iter().map(step).collect(),
-    };
-    write(STEPS, &row)
+pub(super) fn encode_steps(row: &StepsRow<'_>) -> Vec<u8> {
+    write(STEPS, row)
 }
 
-pub(super) type Steps = HashMap<String, (Option<ActionDigest>, Outputs)>;
+pub(super) fn read_steps(bytes: &[u8]) -> Option<StepsRow<'_>> {
+    let row: StepsRow<'_> = read(STEPS, bytes)?;
+    let count = u32::try_from(row.nodes.len()).ok()?;
+    let inside = |node: u32| node < count;
+    let sound = row.nodes.iter().all(|node| node.dependencies().all(inside))
+        && row.targets.iter().all(|(_, nodes, placed)| {
+            nodes.iter().copied().all(inside) && placed.iter().all(|(node, ..)| inside(*node))
+        });
+    sound.then_some(row)
+}
 
-pub(super) fn decode_steps(bytes: &[u8]) -> Option<(Plan, Steps)> {
-    let row: StepsRow = read(STEPS, bytes)?;
-    let mut plan = Plan::new();
-    let count = row.nodes.len();
-    let id = |plan: &Plan, index: u32| ((index as usize) < count).then(|| plan.reserve(index as usize));
-    for node in row.nodes {
-        let node = node_of(node, &|index| id(&plan, index))?;
-        plan.add(node);
+/// The rows of a plan and of what its steps gave.
+pub(super) fn steps_row<'a>(plan: &'a Plan, steps: Vec<StepRow<'a>>) -> StepsRow<'a> {
+    let target = |target: &'a Target| -> TargetRow<'a> {
+        let placed = target.placed.iter();
+        let placed = placed.map(|it| (it.node.0, it.output.as_str(), it.folder.as_str()));
+        let nodes = target.nodes.iter().map(|id| id.0).collect();
+        (Cow::Owned(target.label.to_string()), nodes, placed.collect())
+    };
+    StepsRow {
+        made_from: plan.made_from.iter().map(|(path, print)| (path.as_str(), print.map(hash))).collect(),
+        nodes: plan.nodes().map(|(_, node)| node_row(node)).collect(),
+        targets: plan.targets().iter().map(target).collect(),
+        steps,
     }
-    for (label, nodes, placed) in row.targets {
-        let nodes = nodes.into_iter().map(|index| id(&plan, index)).collect::<Option<_>>()?;
-        let placed = placed.into_iter().map(|(node, output, folder)| {
-            Some(Placed { node: id(&plan, node)?, output, folder: path(&folder)? })
+}
+
+pub(super) fn step_row<'a>(
+    label: String,
+    action: Option<ActionDigest>,
+    outputs: &'a BTreeMap<String, Output>,
+) -> StepRow<'a> {
+    let output = |(name, output): (&'a String, &Output)| {
+        (Cow::Borrowed(name.as_str()), matches!(output, Output::Tree(_)), hash(output.digest()))
+    };
+    (Cow::Owned(label), action.map(|action| *action.as_bytes()), outputs.iter().map(output).collect())
+}
+
+/// What a step gave, as the loop wants it.
+pub(super) fn step_of((_, action, outputs): &StepRow<'_>) -> (Option<ActionDigest>, Outputs) {
+    let output = |(name, tree, named): &(Cow<'_, str>, bool, Hash)| {
+        let digest = digest(*named);
+        (name.clone().into_owned(), if *tree { Output::Tree(digest) } else { Output::File(digest) })
+    };
+    (action.map(ActionDigest::from_bytes), Arc::new(outputs.iter().map(output).collect()))
+}
+
+/// Makes a plan of rows; `id` says which step a row's number stands for.
+pub(super) fn plan_of<'r>(
+    row: &StepsRow<'_>,
+    nodes: impl Iterator<Item = Cow<'r, NodeRow<'r>>>,
+    targets: &[&TargetRow<'_>],
+    id: &dyn Fn(u32) -> NodeId,
+) -> Option<Plan> {
+    let mut plan = Plan::new();
+    for node in nodes {
+        plan.add(node_of(&node, id)?);
+    }
+    for (label, nodes, placed) in targets.iter().copied() {
+        let placed = placed.iter().map(|(node, output, folder)| {
+            Some(Placed { node: id(*node), output: (*output).to_owned(), folder: path(folder)? })
         });
         let placed = placed.collect::<Option<_>>()?;
+        let nodes = nodes.iter().map(|node| id(*node)).collect();
         plan.add_target(Target { label: label.parse().ok()?, nodes, placed });
     }
-    for (at, print) in row.made_from {
-        plan.made_from.insert(path(&at)?, print.map(digest));
+    for (at, print) in &row.made_from {
+        plan.made_from.insert(path(at)?, print.map(digest));
     }
-    let step = |(label, action, outputs): StepRow| {
-        let output = |(name, tree, named): (String, bool, Hash)| {
-            let digest = digest(named);
-            (name, if tree { Output::Tree(digest) } else { Output::File(digest) })
-        };
-        let outputs: BTreeMap<String, Output> = outputs.into_iter().map(output).collect();
-        (label, (action.map(ActionDigest::from_bytes), Arc::new(outputs)))
-    };
-    Some((plan, row.steps.into_iter().map(step).collect()))
+    Some(plan)
 }
 
-fn node_row(node: &Node) -> NodeRow {
-    let source = |source: &Source| match source {
-        Source::File { path, name } => SourceRow::File(path.to_string(), name.to_string()),
-        Source::Output { node, output, select } => SourceRow::Output(node.0, output.clone(), select.clone()),
-        Source::External(name) => SourceRow::External(name.clone()),
-        Source::Item => SourceRow::Item,
-    };
-    let inputs =
-        node.inputs.iter().map(|(name, sources)| (name.clone(), sources.iter().map(source).collect()));
+fn node_row(node: &Node) -> NodeRow<'_> {
+    fn source(source: &Source) -> SourceRow<'_> {
+        match source {
+            Source::File { path, name } => SourceRow::File(path.as_str(), name.as_str()),
+            Source::Output { node, output, select } => SourceRow::Output(node.0, output, select.as_deref()),
+            Source::External(name) => SourceRow::External(name),
+            Source::Item => SourceRow::Item,
+        }
+    }
+    let inputs = node.inputs.iter();
     let for_each = node.for_each.as_ref().map(|for_each| match for_each {
         ForEach::List(items) => {
-            ForEachRow::List(items.iter().map(|item| (item.name.clone(), item.value.to_string())).collect())
+            let row = |item: &'_ Item| Cow::Owned(item.value.to_string());
+            ForEachRow::List(items.iter().map(|item| (item.name.as_str(), row(item))).collect())
         }
-        ForEach::Tree { node, output } => ForEachRow::Tree(node.0, output.clone()),
+        ForEach::Tree { node, output } => ForEachRow::Tree(node.0, output),
     });
     NodeRow {
-        label: node.label.to_string(),
-        rule: node.rule.clone(),
-        params: node.params.canonical_text(),
-        inputs: inputs.collect(),
+        label: Cow::Owned(node.label.to_string()),
+        rule: &node.rule,
+        params: Cow::Owned(node.params.canonical_text()),
+        inputs: inputs.map(|(name, sources)| (name.as_str(), sources.iter().map(source).collect())).collect(),
         for_each,
         private: node.private,
     }
 }
 
-fn node_of(row: NodeRow, id: &dyn Fn(u32) -> Option<crate::plan::NodeId>) -> Option<Node> {
-    let source = |source: SourceRow| {
+fn node_of(row: &NodeRow<'_>, id: &dyn Fn(u32) -> NodeId) -> Option<Node> {
+    let source = |source: &SourceRow<'_>| {
         Some(match source {
-            SourceRow::File(at, name) => Source::File { path: path(&at)?, name: path(&name)? },
-            SourceRow::Output(node, output, select) => Source::Output { node: id(node)?, output, select },
-            SourceRow::External(name) => Source::External(name),
+            SourceRow::File(at, name) => Source::File { path: path(at)?, name: path(name)? },
+            SourceRow::Output(node, output, select) => Source::Output {
+                node: id(*node),
+                output: (*output).to_owned(),
+                select: select.map(str::to_owned),
+            },
+            SourceRow::External(name) => Source::External((*name).to_owned()),
             SourceRow::Item => Source::Item,
         })
     };
-    let input = |(name, sources): (String, Vec<SourceRow>)| {
-        Some((name, sources.into_iter().map(source).collect::<Option<Vec<_>>>()?))
+    let input = |(name, sources): &(&str, Vec<SourceRow<'_>>)| {
+        Some(((*name).to_owned(), sources.iter().map(source).collect::<Option<Vec<_>>>()?))
     };
-    let for_each = match row.for_each {
+    let for_each = match &row.for_each {
         None => None,
-        Some(ForEachRow::Tree(node, output)) => Some(ForEach::Tree { node: id(node)?, output }),
+        Some(ForEachRow::Tree(node, output)) => {
+            Some(ForEach::Tree { node: id(*node), output: (*output).to_owned() })
+        }
         Some(ForEachRow::List(items)) => {
-            let item = |(name, text): (String, String)| {
-                Some(Item { name, value: serde_json::from_str(&text).ok()? })
+            let item = |(name, text): &(&str, Cow<'_, str>)| {
+                Some(Item { name: (*name).to_owned(), value: serde_json::from_str(text).ok()? })
             };
-            Some(ForEach::List(items.into_iter().map(item).collect::<Option<_>>()?))
+            Some(ForEach::List(items.iter().map(item).collect::<Option<_>>()?))
         }
     };
     Some(Node {
         label: row.label.parse::<Label>().ok()?,
-        rule: row.rule,
+        rule: row.rule.to_owned(),
         params: Params::from_canonical_text(&row.params).ok()?,
-        inputs: row.inputs.into_iter().map(input).collect::<Option<_>>()?,
+        inputs: row.inputs.iter().map(input).collect::<Option<_>>()?,
         for_each,
         private: row.private,
     })
