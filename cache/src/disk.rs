@@ -202,6 +202,24 @@ pub(crate) fn read(file: File, stat: &FileStat, path: &Path) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
+/// What lies in `folder`, by name; nothing if it is not there.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let listed = fs::read_dir(folder).and_then(|entries| {
+        let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        paths.collect::<io::Result<Vec<_>>>()
+    });
+    match listed {
+        Ok(mut paths) => {
+            paths.sort();
+            Ok(paths)
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(StoreError::io("read", folder)(error)),
+    }
+}
+
 impl Blobs for DiskStore {
     fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
         let path = self.blob_path(digest);

@@ -1,4 +1,5 @@
 //! What every store does, whatever it is made of: one set of tests, run against each of them.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are not seen as tests")]
 
 use std::collections::BTreeMap;
 use std::fs;
