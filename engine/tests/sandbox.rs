@@ -1,6 +1,7 @@
 //! What a sandboxed tool can and cannot do, tried by shell scripts that try it. The tests of the
 //! namespaces say so and pass where the machine has none to give.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
 use std::fs;

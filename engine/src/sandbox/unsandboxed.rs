@@ -2,7 +2,7 @@
 //! its job on Windows. Hides nothing of the machine from it but the environment.
 
 use std::io::Read;
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ mod unix {
     use std::io;
     use std::os::unix::process::CommandExt;
 
-    use super::Child;
+    use std::process::Child;
 
     /// The process group that a child leads.
     pub(super) struct Group(libc::pid_t);
