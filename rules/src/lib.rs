@@ -1,1 +1,3 @@
-//! rules
+//! The rules of the build: one module a rule.
+
+pub mod stand_in_game;
