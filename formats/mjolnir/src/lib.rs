@@ -4,5 +4,9 @@
 //! signature stays with the caller ([`signature::Signer`]).
 #![forbid(unsafe_code)]
 
+mod json;
+pub mod manifest;
 pub mod path;
+pub mod signature;
+pub mod version;
 pub mod zip;
