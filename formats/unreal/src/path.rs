@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use iostore::PackageId;
+use iostore::{PackageId, component_fault};
 
 /// Mount roots of packages and the folders that hold their files.
 const ROOTS: [(&str, &str); 2] = [("/Game/", "Meteorite/Content/"), ("/Engine/", "Engine/Content/")];
@@ -29,10 +29,10 @@ pub struct PackagePath(String);
 
 /// Why a text is not a package path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{path}` is not a package path: {problem}")]
+#[error("`{}` is not a package path: {problem}", path.escape_debug())]
 pub struct PathError {
     path: String,
-    problem: &'static str,
+    problem: String,
 }
 
 impl PackagePath {
@@ -92,46 +92,32 @@ impl fmt::Display for PackagePath {
     }
 }
 
-fn problem(path: &str) -> Option<&'static str> {
+fn problem(path: &str) -> Option<String> {
     if path.len() > MAX_BYTES {
-        return Some("it is longer than 1023 bytes");
+        return Some(format!("it is longer than {MAX_BYTES} bytes"));
     }
     if !path.is_ascii() {
-        return Some("it has characters other than ASCII");
+        return Some("it has characters other than ASCII".to_owned());
     }
     let Some(components) = path.strip_prefix('/') else {
-        return Some("it does not begin with `/`");
+        return Some("it does not begin with `/`".to_owned());
     };
     if !components.contains('/') {
-        return Some("it has fewer than two components");
+        return Some("it has fewer than two components".to_owned());
     }
-    components.split('/').find_map(component_problem)
+    components.split('/').find_map(|component| {
+        let fault = component_problem(component)?;
+        Some(format!("component `{}`: {fault}", component.escape_debug()))
+    })
 }
 
 fn component_problem(component: &str) -> Option<&'static str> {
-    if component.is_empty() {
-        Some("a component is empty")
-    } else if component.contains('.') {
+    if component.contains('.') {
         Some("it has a dot, as only extensions and object parts do")
-    } else if component.bytes().any(|byte| byte.is_ascii_control() || br#"\:*?"<>|"#.contains(&byte)) {
+    } else if component.contains(['*', '?', '"', '<', '>', '|']) {
         Some("it has a character that no file name may have")
-    } else if component.ends_with(' ') {
-        Some("a component ends in a space")
-    } else if is_device(component) {
-        Some("a component is the name of a Windows device")
     } else {
-        None
-    }
-}
-
-fn is_device(component: &str) -> bool {
-    let name = component.to_ascii_lowercase();
-    match name.as_str() {
-        "con" | "prn" | "aux" | "nul" => true,
-        name => ["com", "lpt"].iter().any(|port| {
-            name.strip_prefix(port)
-                .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|b| b.is_ascii_digit()))
-        }),
+        component_fault(component)
     }
 }
 
@@ -175,21 +161,25 @@ mod tests {
             ("", "it does not begin with `/`"),
             ("Game/A", "it does not begin with `/`"),
             ("/Game", "it has fewer than two components"),
-            ("/Game/", "a component is empty"),
-            ("//A", "a component is empty"),
-            ("/Game/A.A", "it has a dot, as only extensions and object parts do"),
-            ("/Game/../A", "it has a dot, as only extensions and object parts do"),
-            ("/Game/A:B", "it has a character that no file name may have"),
-            ("/Game/A\\B", "it has a character that no file name may have"),
-            ("/Game/A\0", "it has a character that no file name may have"),
-            ("/Game/A /B", "a component ends in a space"),
-            ("/Game/nul/B", "a component is the name of a Windows device"),
-            ("/Game/LPT1", "a component is the name of a Windows device"),
+            ("/Game/", "component ``: it is empty"),
+            ("//A", "component ``: it is empty"),
+            ("/Game/A.A", "component `A.A`: it has a dot, as only extensions and object parts do"),
+            ("/Game/../A", "component `..`: it has a dot, as only extensions and object parts do"),
+            ("/Game/A:B", "component `A:B`: it contains a separator"),
+            ("/Game/A\\B", "component `A\\\\B`: it contains a separator"),
+            ("/Game/A?", "component `A?`: it has a character that no file name may have"),
+            ("/Game/A\0", "component `A\\0`: it contains a control character"),
+            ("/Game/A /B", "component `A `: it ends in a dot or a space"),
+            ("/Game/nul/B", "component `nul`: it is the name of a Windows device"),
+            ("/Game/LPT1", "component `LPT1`: it is the name of a Windows device"),
             ("/Game/Ä", "it has characters other than ASCII"),
             (&long, "it is longer than 1023 bytes"),
         ] {
             let error = PackagePath::parse(path).unwrap_err();
-            assert_eq!(error.to_string(), format!("`{path}` is not a package path: {problem}"));
+            assert_eq!(
+                error.to_string(),
+                format!("`{}` is not a package path: {problem}", path.escape_debug())
+            );
         }
         assert!(PackagePath::parse("/Game/Console/COM10").is_ok());
     }
