@@ -4,9 +4,15 @@
 //! signature stays with the caller ([`signature::Signer`]).
 #![forbid(unsafe_code)]
 
+pub mod changes;
+pub mod finding;
 mod json;
 pub mod manifest;
+pub mod map_files;
 pub mod path;
+pub mod scan;
+pub mod sidecar;
 pub mod signature;
+pub mod update;
 pub mod version;
 pub mod zip;

@@ -1,0 +1,509 @@
+//! The scan: everything that the hub, the packer and the launcher ask of a release, in one pass.
+//!
+//! It works on one archive in memory and on what the caller knows of the world ([`Context`]). All findings
+//! are collected, but for an archive that is too large or whose zip is not sound: of that nothing can be
+//! said. Its invariant: a finding that refuses is an error, and the verdict is `pass` exactly when there is
+//! none.
+#![deny(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iostore::{ChunkId, ChunkType, PackageId};
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Code, Finding, Level};
+use crate::manifest::{Fault, Manifest, MapInfo, Payload};
+use crate::path::{self, PathFault};
+use crate::signature::{self, Expected, PublicKey, Sha256Digest};
+use crate::zip::{Archive, Member};
+use crate::{changes, map_files, sidecar, update};
+
+/// The largest archive, in bytes.
+pub const ARCHIVE: u64 = 50 << 20;
+const MANIFEST: &str = "mjolnir.json";
+const CONTENT: &str = "content/";
+
+/// What the caller knows of the release and the world around it. What is not known is not checked.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Context {
+    /// The release's slug.
+    pub slug: Option<String>,
+    /// The release's version.
+    pub version: Option<String>,
+    /// Whether an unsigned archive is refused.
+    pub require_signed: bool,
+    /// Whether what must not be published is refused: builds from stand-ins, reduced builds, packs whose
+    /// surface packages could not be checked.
+    pub publishable: bool,
+    /// The registered keys, by fingerprint.
+    pub registry: Option<BTreeMap<String, Registered>>,
+    /// The account that uploads.
+    pub uploader: Option<String>,
+    /// The slugs that hold map codes.
+    pub code_holders: BTreeMap<String, String>,
+    /// The surface packages that a pack with surfaces must bring, below its own folder.
+    pub surface_packages: Option<Vec<String>>,
+}
+
+/// A key that is registered on the hub.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registered {
+    /// The account that it belongs to.
+    pub user: String,
+    /// Whether it was revoked.
+    #[serde(default)]
+    pub revoked: bool,
+}
+
+/// Whether a release is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// There are no errors.
+    Pass,
+    /// There are errors.
+    Fail,
+}
+
+/// What a scan gives.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// All findings, in the order of the checks.
+    pub findings: Vec<Finding>,
+    /// Whether the zip is byte for byte what we write for its members; `None` when it was not read.
+    pub canonical: Option<bool>,
+    /// The manifest, if it is sound.
+    pub manifest: Option<Manifest>,
+    /// The author's key, if the signature holds.
+    pub signer: Option<PublicKey>,
+}
+
+impl Report {
+    /// Whether the release is accepted.
+    pub fn verdict(&self) -> Verdict {
+        match self.errors().next() {
+            Some(_) => Verdict::Fail,
+            None => Verdict::Pass,
+        }
+    }
+
+    /// The findings that refuse it.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.at_level(Level::Error)
+    }
+
+    /// The findings that do not.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.at_level(Level::Warning)
+    }
+
+    fn at_level(&self, level: Level) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| finding.level == level)
+    }
+
+    fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    fn error(&mut self, code: Code, member: &str, message: impl Into<String>) {
+        self.add(Finding::error(code, message).in_member(member));
+    }
+
+    fn warning(&mut self, code: Code, member: &str, message: impl Into<String>) {
+        self.add(Finding::warning(code, message).in_member(member));
+    }
+}
+
+/// Scans a whole archive.
+pub fn scan(bytes: &[u8], context: &Context) -> Report {
+    let mut report = Report::default();
+    let length = bytes.len() as u64;
+    if length > ARCHIVE {
+        let message = format!("{length} bytes; an archive has at most {ARCHIVE}");
+        report.add(Finding::error(Code::ArchiveTooLarge, message));
+        return report;
+    }
+    let archive = match Archive::read(bytes) {
+        Ok(archive) => archive,
+        Err(error) => {
+            let mut finding = Finding::error(Code::BadZip, error.message).because(error.reason.token());
+            finding.member = error.member;
+            report.add(finding);
+            return report;
+        }
+    };
+    report.canonical = Some(archive.canonical());
+    check_names(&archive, &mut report);
+    let is_map = check_manifest(&archive, context, &mut report);
+    check_changes(&archive, is_map, &mut report);
+    let chunks = check_containers(&archive, &mut report);
+    let manifest = report.manifest.clone();
+    let map = manifest.as_ref().and_then(|manifest| match &manifest.payload {
+        Payload::Map(map) => Some(map),
+        _ => None,
+    });
+    if is_map {
+        check_map(&archive, manifest.as_ref(), map, context, &mut report);
+    }
+    if let Some(manifest) = &manifest {
+        check_forge(manifest, &chunks, context, &mut report);
+        check_marks(manifest, context, &mut report);
+    }
+    check_signature(&archive, manifest.as_ref(), context, &mut report);
+    report
+}
+
+/// Scans a manifest without an archive around it.
+pub fn scan_manifest(bytes: &[u8], context: &Context) -> Report {
+    let mut report = Report::default();
+    read_manifest(bytes, context, &mut report);
+    if let Some(manifest) = report.manifest.clone() {
+        check_slug(&manifest, context, &mut report);
+        check_marks(&manifest, context, &mut report);
+    }
+    report
+}
+
+/// Scans a manifest as an update of published ones. A published manifest that is not sound is the caller's
+/// mistake and given back as its faults.
+pub fn scan_update(bytes: &[u8], published: &[&[u8]], context: &Context) -> Result<Report, Vec<Fault>> {
+    let published: Vec<Manifest> =
+        published.iter().map(|bytes| Manifest::read(bytes)).collect::<Result<_, _>>()?;
+    let mut report = scan_manifest(bytes, context);
+    if let Some(manifest) = &report.manifest {
+        report.findings.extend(update::check(manifest, &published));
+    }
+    Ok(report)
+}
+
+/// Scans a layout's list of packs.
+pub fn scan_sidecar(bytes: &[u8]) -> Report {
+    let mut report = Report::default();
+    if let Err(error) = sidecar::read(bytes) {
+        report.add(Finding::error(Code::BadSidecar, error.to_string()));
+    }
+    report
+}
+
+fn check_names(archive: &Archive<'_>, report: &mut Report) {
+    let mut folded = BTreeSet::new();
+    for entry in archive.entries() {
+        let (bytes, name) = (entry.name_bytes(), entry.name());
+        match path::check(bytes) {
+            Err(PathFault::Traversal(message)) => {
+                report.error(Code::PathTraversal, &name, message);
+            }
+            Err(PathFault::Bad(message)) => report.error(Code::BadPath, &name, message),
+            Ok(()) => {}
+        }
+        let plain = bytes.strip_suffix(b"/").unwrap_or(bytes);
+        if !folded.insert(plain.to_ascii_lowercase()) {
+            let message = "another member has the same name but for case";
+            report.error(Code::BadPath, &name, message);
+        }
+        if !entry.is_directory() && !path::is_allowed_kind(bytes) {
+            let message = format!("only `.{}` are allowed, in lower case", path::KINDS.join("` `."));
+            report.error(Code::ForbiddenFile, &name, message);
+        }
+    }
+}
+
+/// Whether the release is a map, as far as its manifest says.
+fn check_manifest(archive: &Archive<'_>, context: &Context, report: &mut Report) -> bool {
+    let Some(member) = archive.member(MANIFEST) else {
+        let message = "there is no `mjolnir.json` at the top of the archive";
+        report.add(Finding::error(Code::NoManifest, message));
+        return false;
+    };
+    let bytes = member.read();
+    read_manifest(&bytes, context, report);
+    match &report.manifest {
+        Some(manifest) => {
+            if manifest.summary.as_deref().is_none_or(|summary| summary.trim().is_empty()) {
+                let message = "there is no `summary`; lists show it";
+                report.warning(Code::NoSummary, MANIFEST, message);
+            }
+            matches!(&report.manifest, Some(manifest) if matches!(manifest.payload, Payload::Map(_)))
+        }
+        None => Manifest::claims_map(&bytes),
+    }
+}
+
+fn read_manifest(bytes: &[u8], context: &Context, report: &mut Report) {
+    match Manifest::read(bytes) {
+        Ok(manifest) => {
+            let found = manifest.version.to_string();
+            if let Some(expected) = context.version.as_ref().filter(|text| **text != found) {
+                let message = format!("the manifest's version is {found}, the release's {expected}");
+                let finding = Finding::error(Code::VersionMismatch, message);
+                report.add(finding.in_member(MANIFEST).at("/version"));
+            }
+            report.manifest = Some(manifest);
+        }
+        Err(faults) => {
+            for fault in faults {
+                let code = if fault.unsupported { Code::ForgeUnsupported } else { Code::BadManifest };
+                let finding = Finding::error(code, fault.message);
+                report.add(finding.in_member(MANIFEST).at(fault.at));
+            }
+        }
+    }
+}
+
+fn check_changes(archive: &Archive<'_>, is_map: bool, report: &mut Report) {
+    let Some(member) = archive.member(changes::MEMBER) else {
+        if !is_map {
+            let message = "there is no `changes.json` to say what the release changes";
+            report.add(Finding::warning(Code::NoChanges, message));
+        }
+        return;
+    };
+    if member.size() > changes::LONGEST as u64 {
+        let message = format!("{} bytes; at most {} are allowed", member.size(), changes::LONGEST);
+        report.error(Code::BadChanges, changes::MEMBER, message);
+        return;
+    }
+    for fault in changes::check(&member.read()) {
+        let finding = Finding::error(Code::BadChanges, fault.message);
+        report.add(finding.in_member(changes::MEMBER).at(fault.at));
+    }
+}
+
+/// Checks the containers and gives the chunks of those that would be installed.
+fn check_containers(archive: &Archive<'_>, report: &mut Report) -> BTreeSet<ChunkId> {
+    let mut chunks: BTreeSet<ChunkId> = BTreeSet::new();
+    let mut installed = false;
+    for member in archive.members() {
+        let name = member.name();
+        let partner = |extension: &str| {
+            let stem = name.rsplit_once('.').map_or(&*name, |(stem, _)| stem);
+            archive.member(&format!("{stem}.{extension}"))
+        };
+        match path::extension(member.name_bytes()) {
+            Some(b"ucas") if partner("utoc").is_none() => {
+                report.error(Code::OrphanUcas, &name, "its `.utoc` is missing");
+            }
+            Some(b"utoc") => {
+                let below = name.strip_prefix(CONTENT);
+                if below.is_none() {
+                    let message = "a container outside `content/` is never installed";
+                    report.warning(Code::StrayContainer, &name, message);
+                }
+                let ucas = partner("ucas");
+                if ucas.is_none() {
+                    report.error(Code::OrphanUtoc, &name, "its `.ucas` is missing");
+                }
+                let directly = below.is_some_and(|below| !below.contains('/'));
+                installed |= directly;
+                let found = check_container(member, ucas, report);
+                if below.is_none() {
+                    continue;
+                }
+                for id in found {
+                    if !chunks.insert(id) {
+                        let message = format!("chunk {id} is in another container, too");
+                        report.error(Code::DuplicateChunk, &name, message);
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if !installed && report.verdict() == Verdict::Pass {
+        let message = "there is no container directly in `content/`";
+        report.add(Finding::error(Code::NoContent, message));
+    }
+    chunks
+}
+
+fn check_container(utoc: &Member<'_>, ucas: Option<&Member<'_>>, report: &mut Report) -> Vec<ChunkId> {
+    let name = utoc.name();
+    match iostore::check::toc_structure(&utoc.read(), ucas.map_or(0, Member::size)) {
+        Err(error) => report.error(Code::BadContainer, &name, error.to_string()),
+        Ok(summary) if summary.encrypted => {
+            report.error(Code::EncryptedContainer, &name, "the container is encrypted");
+        }
+        Ok(summary) => {
+            if summary.chunk_ids.is_empty() {
+                report.warning(Code::EmptyContainer, &name, "the container has no chunks");
+            }
+            return summary.chunk_ids;
+        }
+    }
+    Vec::new()
+}
+
+fn check_map(
+    archive: &Archive<'_>,
+    manifest: Option<&Manifest>,
+    map: Option<&MapInfo>,
+    context: &Context,
+    report: &mut Report,
+) {
+    let code = map.map(|map| map.code);
+    for name in [map_files::LEVEL, map_files::REGISTRATION] {
+        let Some(member) = archive.member(name) else {
+            report.error(Code::MapFileMissing, name, "a map must have it");
+            continue;
+        };
+        let bytes = member.read();
+        report.findings.extend(if name == map_files::LEVEL {
+            let deps = manifest.map(|manifest| manifest.deps.as_slice());
+            map_files::check_level(&bytes, deps)
+        } else {
+            map_files::check_registration(&bytes, code)
+        });
+    }
+    let Some(code) = code.map(|code| code.to_string()) else {
+        return;
+    };
+    let own = format!("-{code}_P.");
+    for member in archive.members() {
+        let name = member.name();
+        if path::extension(member.name_bytes()) == Some(b"utoc") && !name.contains(&own) {
+            let message = format!("its name lacks `{own}`; what maps share belongs in the runtime pack");
+            report.warning(Code::ForeignContainer, &name, message);
+        }
+    }
+    if let (Some(holder), Some(slug)) = (context.code_holders.get(&code), &context.slug)
+        && holder != slug
+    {
+        let message = format!("the code `{code}` is held by `{holder}`");
+        let finding = Finding::error(Code::MapCodeTaken, message);
+        report.add(finding.in_member(MANIFEST).at("/map/code"));
+    }
+}
+
+fn check_slug(manifest: &Manifest, context: &Context, report: &mut Report) {
+    if let (Payload::ForgePack(pack), Some(slug)) = (&manifest.payload, &context.slug)
+        && pack.id != *slug
+    {
+        let message = format!("the pack is `{}`, the release `{slug}`", pack.id);
+        let finding = Finding::error(Code::ForgeSlugMismatch, message);
+        report.add(finding.in_member(MANIFEST).at("/forge_pack/id"));
+    }
+}
+
+fn check_forge(manifest: &Manifest, chunks: &BTreeSet<ChunkId>, context: &Context, report: &mut Report) {
+    check_slug(manifest, context, report);
+    let Payload::ForgePack(pack) = &manifest.payload else {
+        return;
+    };
+    if pack.blocks.iter().all(|block| block.surfaces.is_empty()) {
+        return;
+    }
+    let Some(leaves) = &context.surface_packages else {
+        let message = "which packages surfaces need is not known here, so they were not checked";
+        let code = Code::SurfacePackagesUnknown;
+        report.add(if context.publishable {
+            Finding::error(code, message)
+        } else {
+            Finding::warning(code, message)
+        });
+        return;
+    };
+    for leaf in leaves {
+        let package = format!("/Game/MJOLNIR/Forge/{}/{leaf}", pack.id);
+        let chunk = PackageId::of_name(&package).chunk(ChunkType::ExportBundleData);
+        if !chunks.contains(&chunk) {
+            let message = format!("blocks have surfaces, and `{package}` is missing");
+            report.add(Finding::error(Code::ForgeSurfaceMissing, message));
+        }
+    }
+}
+
+fn check_marks(manifest: &Manifest, context: &Context, report: &mut Report) {
+    if !context.publishable {
+        return;
+    }
+    let stand_ins = &manifest.marks.stand_ins;
+    if !stand_ins.is_empty() {
+        let message = format!("built from stand-ins for `{}`", stand_ins.join("`, `"));
+        report.error(Code::StandInBuild, MANIFEST, message);
+    }
+    if manifest.marks.reduced {
+        let message = "only a part of the release was built";
+        report.error(Code::ReducedBuild, MANIFEST, message);
+    }
+}
+
+fn check_signature(
+    archive: &Archive<'_>,
+    manifest: Option<&Manifest>,
+    context: &Context,
+    report: &mut Report,
+) {
+    let Some(member) = archive.member(signature::MEMBER) else {
+        let message = "there is no `signature.json`";
+        report.add(if context.require_signed {
+            Finding::error(Code::Unsigned, message)
+        } else {
+            Finding::warning(Code::Unsigned, message)
+        });
+        return;
+    };
+    // What the context does not say, the manifest does: a statement is never held against nothing.
+    let own_version = manifest.map(|manifest| manifest.version.to_string());
+    let own_slug = manifest.and_then(|manifest| match &manifest.payload {
+        Payload::ForgePack(pack) => Some(pack.id.as_str()),
+        _ => None,
+    });
+    let expected = Expected {
+        slug: context.slug.as_deref().or(own_slug),
+        version: context.version.as_deref().or(own_version.as_deref()),
+    };
+    match signature::verify(&member.read(), expected, || digests(archive)) {
+        Err(error) => {
+            let finding = Finding::error(Code::BadSignature, error.message);
+            report.add(finding.because(error.step.token()).in_member(signature::MEMBER));
+        }
+        Ok(verified) => {
+            report.signer = Some(verified.key);
+            check_author(&verified, context, report);
+        }
+    }
+}
+
+/// The digests of all members but the signature.
+fn digests(archive: &Archive<'_>) -> BTreeMap<String, Sha256Digest> {
+    let members = archive.members();
+    members
+        .filter(|member| member.name_bytes() != signature::MEMBER.as_bytes())
+        .map(|member| {
+            let digest = Sha256Digest::of_pieces(|sink| member.for_each_piece(sink));
+            (member.name().into_owned(), digest)
+        })
+        .collect()
+}
+
+fn check_author(verified: &signature::Verified, context: &Context, report: &mut Report) {
+    let fingerprint = verified.key.fingerprint().to_string();
+    let uploader = context.uploader.as_deref();
+    let mut foreign = |message: String| {
+        report.error(Code::ForeignSignature, signature::MEMBER, message);
+    };
+    if let Some(registry) = &context.registry {
+        match registry.get(&fingerprint) {
+            None => foreign(format!("the key {fingerprint} is not registered")),
+            Some(key) if key.revoked => foreign(format!("the key {fingerprint} was revoked")),
+            Some(key) if uploader.is_some_and(|uploader| uploader != key.user) => {
+                foreign(format!("the key {fingerprint} is `{}`'s", key.user));
+            }
+            Some(_) => {}
+        }
+    }
+    if let (Some(author), Some(uploader)) = (verified.author_id.as_deref(), uploader)
+        && author != uploader
+    {
+        foreign(format!("the author is `{author}`, the uploader `{uploader}`"));
+    }
+}
