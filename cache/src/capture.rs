@@ -41,7 +41,11 @@ pub enum CaptureError {
 pub fn hash_file(path: &Path) -> io::Result<(Digest, FileStat)> {
     for _ in 0..TRIES {
         let file = File::open(path)?;
-        let before = FileStat::of(&file.metadata()?);
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let before = FileStat::of(&metadata);
         let digest = match hash_at(&file, before.len) {
             // It has become shorter.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
@@ -62,6 +66,8 @@ const PIECE: u64 = 512 << 10;
 const WINDOW: u64 = 32 << 20;
 
 thread_local! {
+    // While it is borrowed nothing is handed to other threads (a piece is too small for that), so no
+    // other piece can start on this one.
     static BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

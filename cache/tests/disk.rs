@@ -379,6 +379,8 @@ fn files_outside_are_hashed_and_captured_as_they_are() {
     let missing = folder.path().join("missing");
     assert_eq!(hash_file(&missing).unwrap_err().kind(), std::io::ErrorKind::NotFound);
     assert!(matches!(capture_file(&missing, &store), Err(CaptureError::Source(_))));
+    assert!(hash_file(folder.path()).is_err());
+    assert!(matches!(capture_file(folder.path(), &store), Err(CaptureError::Source(_))));
     store.fail_at(3);
     assert!(matches!(capture_file(&path, &store), Err(CaptureError::Store(_))));
 }
