@@ -141,7 +141,8 @@ impl DiskStore {
 
         let full = |report: &GcReport| options.size.is_none_or(|size| report.kept.bytes > size);
         let remove = |entry: Entry, report: &mut GcReport, results: u64| {
-            if old(&entry.stat) && (options.dry_run || remove_old(&entry.path, horizon)?) {
+            let goes = old(&entry.stat) && (options.dry_run || remove_old(&entry.path, horizon)?);
+            if goes {
                 report.removed.results += results;
                 report.kept.results -= results;
                 report.removed.blobs += 1 - results;
@@ -149,7 +150,7 @@ impl DiskStore {
                 report.removed.bytes += entry.stat.len;
                 report.kept.bytes -= entry.stat.len;
             }
-            Ok::<(), StoreError>(())
+            Ok::<bool, StoreError>(goes)
         };
         for (_, digest) in orphans {
             if !full(&report) {
@@ -168,7 +169,9 @@ impl DiskStore {
             };
             let reach = std::mem::take(&mut entry.reach);
             // The result before its outputs: a kill in between leaves no result without them.
-            remove(entry, &mut report, 1)?;
+            if !remove(entry, &mut report, 1)? {
+                continue;
+            }
             for digest in reach {
                 let left = holders.entry(digest).or_default();
                 *left = left.saturating_sub(1);
