@@ -42,7 +42,7 @@ const DEVICE: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC;
 pub(super) fn run(command: &Command, cancelled: &dyn Fn() -> bool) -> Result<Finished, SandboxError> {
     let folder = fs::canonicalize(&command.folder)
         .map_err(setup(format!("find the folder `{}`", command.folder.display())))?;
-    let refused = |source| SandboxError::Tool { tool: command.tool.clone(), source };
+    let refused = |reason| SandboxError::Tool { tool: command.tool.clone(), reason };
     let tool = locate(&command.tool, &folder).map_err(refused)?;
     let inside = c_string("the tool's name", tool.inside.as_os_str())?;
 
@@ -73,7 +73,7 @@ pub(super) fn run(command: &Command, cancelled: &dyn Fn() -> bool) -> Result<Fin
 
     execute(ops, &args, &env, command, cancelled).map_err(|error| match error {
         Failure::Op(Op::Start { .. }, source) => refused(source),
-        Failure::Op(op, source) => SandboxError::Setup { what: op.to_string(), source },
+        Failure::Op(op, source) => SandboxError::Setup { what: op.to_string(), reason: source },
         Failure::Other(error) => error,
     })
 }
@@ -95,7 +95,7 @@ pub(super) fn probe() -> Result<(), String> {
     let (what, source) = match probed {
         Ok(_) => return Ok(()),
         Err(Failure::Op(op, source)) => (op.to_string(), source),
-        Err(Failure::Other(SandboxError::Setup { what, source })) => (what, source),
+        Err(Failure::Other(SandboxError::Setup { what, reason })) => (what, reason),
         Err(Failure::Other(error)) => return Err(error.to_string()),
     };
     let hint = SWITCHES

@@ -168,20 +168,20 @@ pub enum SandboxError {
     #[error("no sandbox on this platform; it takes Linux")]
     Unsupported,
     /// The tool is missing or cannot be started.
-    #[error("cannot start the tool `{}`", tool.display())]
+    #[error("cannot start the tool `{}`: {reason}", tool.display())]
     Tool {
         /// As it was given.
         tool: PathBuf,
         /// Why not.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The machine refused a step of setting up or of waiting.
-    #[error("cannot {what}")]
+    #[error("cannot {what}: {reason}")]
     Setup {
         /// What was tried.
         what: String,
         /// The refusal.
-        source: io::Error,
+        reason: io::Error,
     },
     /// A name that no system call can carry.
     #[error("{what} holds a zero byte")]
@@ -196,7 +196,7 @@ pub enum SandboxError {
 
 fn setup(what: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let what = what.into();
-    move |source| SandboxError::Setup { what, source }
+    move |reason| SandboxError::Setup { what, reason }
 }
 
 /// Runs a tool to its end and kills all that outlives it. `cancelled` is asked every few

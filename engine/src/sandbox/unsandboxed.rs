@@ -18,7 +18,7 @@ use super::{Command, Ended, Finished, SandboxError, TICK, Tail, setup};
 const GRACE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(command: &Command, cancelled: &dyn Fn() -> bool) -> Result<Finished, SandboxError> {
-    let refused = |source| SandboxError::Tool { tool: command.tool.clone(), source };
+    let refused = |reason| SandboxError::Tool { tool: command.tool.clone(), reason };
     let tool = std::path::absolute(&command.tool).map_err(refused)?;
     let mut process = std::process::Command::new(tool);
     process
