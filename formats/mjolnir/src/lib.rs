@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod changes;
+pub mod companions;
 pub mod finding;
 mod json;
 pub mod manifest;

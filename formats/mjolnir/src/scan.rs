@@ -507,3 +507,117 @@ fn check_author(verified: &signature::Verified, context: &Context, report: &mut 
         foreign(format!("the author is `{author}`, the uploader `{uploader}`"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::signature::{Release, SeedKey, SignedAt};
+    use crate::version::Version;
+    use crate::zip::{Compression, write};
+
+    type Members = BTreeMap<&'static str, Vec<u8>>;
+
+    fn members(manifest: &str) -> Members {
+        let chunk = PackageId::of_name("/Game/MJOLNIR/Test/Thing").chunk(ChunkType::BulkData);
+        let mut ucas = Vec::new();
+        let utoc = iostore::Builder::new("Test_P").chunk(chunk, b"a thing").write(&mut ucas).unwrap();
+        [
+            ("mjolnir.json", manifest.as_bytes().to_vec()),
+            ("changes.json", changes::additions(Vec::new()).into_bytes()),
+            ("content/Test_P.utoc", utoc),
+            ("content/Test_P.ucas", ucas),
+        ]
+        .into()
+    }
+
+    fn content() -> Members {
+        members(r#"{"schema_version":1,"name":"x","version":"1.0.0","type":"content","summary":"s"}"#)
+    }
+
+    fn archive(members: &Members) -> Vec<u8> {
+        let members: Vec<_> = members.iter().map(|(name, data)| (*name, data.as_slice())).collect();
+        write(&members, Compression::Text, Cursor::new(Vec::new())).unwrap().into_inner()
+    }
+
+    fn signed() -> Vec<u8> {
+        let mut members = content();
+        let files = members.iter().map(|(name, data)| ((*name).to_owned(), Sha256Digest::of(data)));
+        let release = Release {
+            slug: "test".to_owned(),
+            version: Version::parse("1.0.0").unwrap(),
+            author: None,
+            signed_at: SignedAt::from_unix(0).unwrap(),
+            files: files.collect(),
+        };
+        let envelope = release.sign(&SeedKey::from_seed(&[7; 32])).unwrap();
+        members.insert(signature::MEMBER, envelope.into_bytes());
+        archive(&members)
+    }
+
+    fn context() -> Context {
+        Context {
+            slug: Some("test".to_owned()),
+            version: Some("1.0.0".to_owned()),
+            require_signed: true,
+            ..Context::default()
+        }
+    }
+
+    fn codes(report: &Report) -> Vec<&'static str> {
+        report.findings.iter().map(|finding| finding.code.token()).collect()
+    }
+
+    #[test]
+    fn a_signed_archive_passes_without_a_finding() {
+        let report = scan(&signed(), &context());
+        assert_eq!(report.findings, []);
+        assert_eq!((report.verdict(), report.canonical), (Verdict::Pass, Some(true)));
+        assert!(report.signer.is_some());
+    }
+
+    #[test]
+    fn findings_are_collected() {
+        let mut members = content();
+        members.remove("changes.json");
+        members.remove("content/Test_P.ucas");
+        let report = scan(&archive(&members), &context());
+        assert_eq!(codes(&report), ["no_changes", "orphan_utoc", "bad_container", "unsigned"]);
+        let large = vec![0; usize::try_from(ARCHIVE).unwrap() + 1];
+        assert_eq!(codes(&scan(&large, &context())), ["archive_too_large"]);
+        assert_eq!(codes(&scan(&large[1..], &context())), ["bad_zip"]);
+    }
+
+    #[test]
+    fn marked_builds_are_good_but_not_for_publishing() {
+        let manifest = br#"{"schema_version":1,"name":"x","version":"1.0.0","type":"content",
+            "x_bake":{"stand_ins":["game"],"reduced":true}}"#;
+        assert_eq!(codes(&scan_manifest(manifest, &Context::default())), [""; 0]);
+        let context = Context { publishable: true, ..Context::default() };
+        assert_eq!(codes(&scan_manifest(manifest, &context)), ["stand_in_build", "reduced_build"]);
+    }
+
+    /// No single bit can be changed so that an archive passes with other members or another author.
+    #[test]
+    fn any_flipped_bit_is_refused_or_harmless() {
+        let good = signed();
+        let archive = Archive::read(&good).unwrap();
+        let (context, author) = (context(), scan(&good, &context()).signer);
+        let mut harmless = 0;
+        for bit in 0..good.len() * 8 {
+            let mut damaged = good.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let report = scan(&damaged, &context);
+            if report.verdict() == Verdict::Fail {
+                continue;
+            }
+            harmless += 1;
+            let found = Archive::read(&damaged).unwrap();
+            assert_eq!(digests(&found), digests(&archive), "bit {bit}");
+            assert_eq!((report.signer, report.canonical), (author, Some(false)), "bit {bit}");
+        }
+        // Times, versions and modes of five members in two records each are passed over.
+        assert!((100..2000).contains(&harmless), "{harmless} bits");
+    }
+}

@@ -482,3 +482,104 @@ fn first_fault(faults: Faults, step: Step) -> Result<(), BadSignature> {
         Some(fault) => Err(BadSignature { step, message: fault.to_string() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release() -> Release {
+        Release {
+            slug: "foundry".to_owned(),
+            version: Version::parse("0.2.0").unwrap(),
+            author: None,
+            signed_at: SignedAt::from_unix(0).unwrap(),
+            files: [("mjolnir.json".to_owned(), Sha256Digest::of(b"{}"))].into(),
+        }
+    }
+
+    fn verified(envelope: &str) -> Result<Verified, Step> {
+        let expected = Expected { slug: Some("foundry"), version: Some("0.2.0") };
+        verify(envelope.as_bytes(), expected, || release().files).map_err(|error| error.step)
+    }
+
+    #[test]
+    fn what_is_signed_verifies() {
+        let key = SeedKey::from_seed(&[7; 32]);
+        let envelope = release().sign(&key).unwrap();
+        let expected = Verified { key: key.public_key(), author_id: None };
+        assert_eq!(verified(&envelope), Ok(expected));
+        let other = Release { slug: "other".to_owned(), ..release() }.sign(&key).unwrap();
+        assert_eq!(verified(&other), Err(Step::Replay));
+        let files = [("mjolnir.json".to_owned(), Sha256Digest::of(b"{ }"))].into();
+        let other = Release { files, ..release() }.sign(&key).unwrap();
+        assert_eq!(verified(&other), Err(Step::Members));
+    }
+
+    #[test]
+    fn a_wrong_holder_is_noticed() {
+        struct Wrong;
+        impl Signer for Wrong {
+            fn public_key(&self) -> PublicKey {
+                SeedKey::from_seed(&[7; 32]).public_key()
+            }
+            fn sign(&self, message: &[u8]) -> Result<[u8; 64], SignError> {
+                SeedKey::from_seed(&[9; 32]).sign(message)
+            }
+        }
+        assert!(matches!(release().sign(&Wrong), Err(SignError::Unverified)));
+    }
+
+    /// The identity as key and nonce, and a zero scalar: plain verification accepts it for any message.
+    #[test]
+    fn small_order_keys_and_other_encodings_are_refused() {
+        let mut identity = [0; 32];
+        identity[0] = 1;
+        let mut signature = [0; 64];
+        signature[0] = 1;
+        assert!(!PublicKey(identity).verifies(b"anything", &signature));
+        // The field's order plus 1: the same point in another encoding.
+        let mut other = [0xFF; 32];
+        (other[0], other[31]) = (0xEE, 0x7F);
+        assert!(!is_canonical(&other) && is_canonical(&identity));
+        other[0] = 0xEC;
+        assert!(is_canonical(&other));
+    }
+
+    #[test]
+    fn seeds_of_both_forms_and_no_other() {
+        let key = SeedKey::from_seed(&[0xAB; 32]).public_key();
+        for contents in [vec![0xAB; 32], b"aB".repeat(32), [b" ", &b"Ab".repeat(32)[..], b"\r\n"].concat()] {
+            assert_eq!(SeedKey::from_seed_file(&contents).unwrap().public_key(), key);
+        }
+        for contents in [vec![0xAB; 31], vec![0xAB; 33], b"ab".repeat(31), b"ag".repeat(32), Vec::new()] {
+            assert!(SeedKey::from_seed_file(&contents).is_err());
+        }
+    }
+
+    #[test]
+    fn nothing_shows_the_seed() {
+        let shown = format!("{:?}", SeedKey::from_seed(&[0xAB; 32]));
+        assert!(shown.starts_with("PublicKey(") && !shown.to_lowercase().contains("abab"), "{shown}");
+    }
+
+    #[test]
+    fn moments() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_799, "2000-02-29T23:59:59Z"),
+            (1_785_628_800, "2026-08-02T00:00:00Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(SignedAt::from_unix(seconds), SignedAt::parse(text));
+            assert!(SignedAt::parse(text).is_some(), "{text}");
+        }
+        assert_eq!(SignedAt::from_unix(253_402_300_800), None);
+        for wrong in
+            ["2026-08-02", "2026-08-02T00:00:00+00:00", "2026-08-02 00:00:00Z", "2026-08-02T00:00:0aZ"]
+        {
+            assert_eq!(SignedAt::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,13 +1,16 @@
 //! The conformance cases of the topic `release`, found by their type: verdicts, codes, reasons, pointers and
 //! the vectors byte for byte.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 
+use mjolnir::companions::{doors_txt, paks_name};
 use mjolnir::finding::Finding;
-use mjolnir::manifest::MapCode;
+use mjolnir::manifest::{Block, Door, ForgePack, MapCode};
 use mjolnir::scan::{Context, Report, Verdict, scan, scan_manifest, scan_sidecar, scan_update};
 use mjolnir::signature::{Author, Release, SeedKey, Sha256Digest, SignedAt, Signer, message};
 use mjolnir::version::{Range, Version};
@@ -224,4 +227,47 @@ fn chunk_numbers_of_maps() {
         let number = u32::try_from(number.as_u64().unwrap()).unwrap();
         assert_eq!(MapCode::parse(code).unwrap().chunk_number(), number, "{code}");
     }
+}
+
+#[test]
+fn names_of_installed_containers() {
+    let Some(vectors) = vectors() else { return };
+    for vector in vectors["installed_names"].as_array().unwrap() {
+        let number = |name: &str| usize::try_from(vector[name].as_u64().unwrap()).unwrap();
+        let text = |name: &str| vector[name].as_str().unwrap();
+        let library = vector["shader_library"].as_bool().unwrap();
+        let name = paks_name(text("slug"), number("position"), text("stem"), number("index"), library);
+        assert_eq!(name, text("paks_base"));
+    }
+}
+
+#[test]
+fn the_list_of_doors() {
+    let Some(vectors) = vectors() else { return };
+    let expected = vectors["doors_txt"].as_str().unwrap();
+    let mut packs: Vec<ForgePack> = Vec::new();
+    for row in expected.lines().skip(1) {
+        let fields: Vec<_> = row.split('\t').collect();
+        let [_, _, _, pack, id] = *fields[0].split('\\').collect::<Vec<_>>() else {
+            panic!("{row}: not the tag of a block");
+        };
+        let numbers: Vec<f64> = fields[1..].iter().map(|field| field.parse().unwrap()).collect();
+        let [travel_m, speed_m_s, x, y, z, hold_open_s, width, depth, height] = *numbers else {
+            panic!("{row}: not ten fields");
+        };
+        let door = Door { travel_m, speed_m_s, trigger_size_m: [x, y, z], hold_open_s };
+        let block = Block {
+            id: id.to_owned(),
+            name: "Door".to_owned(),
+            category: "doors".to_owned(),
+            dimensions_m: [width, depth, height],
+            snap_m: None,
+            light: None,
+            lift: None,
+            door: Some(door),
+            surfaces: Vec::new(),
+        };
+        packs.push(ForgePack { id: pack.to_owned(), blocks: vec![block] });
+    }
+    assert_eq!(doors_txt(&packs), expected);
 }

@@ -513,3 +513,115 @@ fn check_content(entry: &Entry<'_>, body: &[u8]) -> Result<(), ZipError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::super::{Compression, write};
+    use super::*;
+
+    const NAME: usize = b"a.md".len();
+    const LOCAL_LENGTH: usize = 30 + NAME + 3;
+    const CENTRAL_AT: usize = 2 * LOCAL_LENGTH;
+    const SECOND: usize = CENTRAL_AT + 46 + NAME;
+
+    /// `a.md` and `b.md`, three bytes each.
+    fn two() -> Vec<u8> {
+        let members: [(&str, &[u8]); 2] = [("a.md", b"one"), ("b.md", b"two")];
+        write(&members, Compression::Store, Cursor::new(Vec::new())).unwrap().into_inner()
+    }
+
+    #[track_caller]
+    fn check(patches: &[(usize, &[u8])], expected: Result<bool, Reason>) {
+        let mut bytes = two();
+        for (at, patch) in patches {
+            bytes[*at..*at + patch.len()].copy_from_slice(patch);
+        }
+        let found = Archive::read(&bytes).map(|archive| archive.canonical());
+        assert_eq!(found.map_err(|error| error.reason), expected);
+    }
+
+    #[test]
+    fn what_is_passed_over() {
+        check(&[], Ok(true));
+        let at = CENTRAL_AT;
+        for patch in [
+            (at + 4, &[45, 0][..]),   // made by MS-DOS
+            (at + 6, &[20]),          // version needed
+            (at + 12, &[1, 2, 3, 4]), // time and date
+            (at + 36, &[1]),          // internal attributes
+            (at + 41, &[0x80]),       // mode 0600
+        ] {
+            check(&[patch], Ok(false));
+        }
+        for bit in [1 << 1, 1 << 2] {
+            check(&[(6, &[bit]), (at + 8, &[bit])], Ok(false));
+        }
+        check(&[(7, &[8]), (at + 9, &[8])], Ok(false));
+    }
+
+    #[test]
+    fn reasons_of_the_end_record() {
+        let end = two().len() - 22;
+        check(&[(end, b"X")], Err(Reason::NotZip));
+        check(&[(end + 20, &[1])], Err(Reason::Trailing));
+        check(&[(end + 8, &[255; 4])], Err(Reason::Zip64));
+        check(&[(end + 16, &[255; 4])], Err(Reason::Zip64));
+        check(&[(end - 20, b"PK\x06\x07")], Err(Reason::Zip64));
+        check(&[(end + 4, &[1])], Err(Reason::MultiDisk));
+        check(&[(end + 8, &[1])], Err(Reason::MultiDisk));
+        check(&[(end + 8, &[1, 16, 1, 16])], Err(Reason::MemberCount));
+        check(&[(end + 8, &[3, 0, 3])], Err(Reason::Truncated));
+        check(&[(end + 8, &[1, 0, 1])], Err(Reason::HeaderMismatch));
+        check(&[(end + 12, &[101])], Err(Reason::Truncated));
+        check(&[(end + 12, &[99])], Err(Reason::HeaderMismatch));
+    }
+
+    #[test]
+    fn reasons_of_central_entries() {
+        let at = CENTRAL_AT;
+        check(&[(at, b"X")], Err(Reason::HeaderMismatch));
+        check(&[(at + 20, &[255; 4])], Err(Reason::Zip64));
+        for bit in [0x01, 0x40, 0x2000_u16] {
+            check(&[(at + 8, &bit.to_le_bytes())], Err(Reason::Encrypted));
+        }
+        for bit in [0x10, 0x20, 0x80, 0x100, 0x1000, 0x8000_u16] {
+            check(&[(at + 8, &bit.to_le_bytes())], Err(Reason::Flags));
+        }
+        check(&[(at + 34, &[1])], Err(Reason::MultiDisk));
+        check(&[(at + 10, &[12])], Err(Reason::Method));
+        check(&[(at + 24, &[1, 0, 0, 16])], Err(Reason::UnpackedLimit));
+        for kind in [0o02, 0o01, 0o06, 0o12, 0o14, 0o04] {
+            check(&[(at + 41, &[kind << 4])], Err(Reason::SpecialFile));
+        }
+        check(&[(at + 46 + 3, b"/"), (33, b"/")], Err(Reason::SpecialFile));
+        check(&[(SECOND + 32, &[1])], Err(Reason::Truncated));
+    }
+
+    #[test]
+    fn reasons_of_members() {
+        let (at, second) = (CENTRAL_AT, SECOND);
+        check(&[(0, b"X")], Err(Reason::HeaderMismatch));
+        for place in [6, 8, 14, 18, 22, 30] {
+            check(&[(place, b"\x02")], Err(Reason::HeaderMismatch));
+        }
+        check(&[(at + 42, &[1])], Err(Reason::Prefix));
+        check(&[(second + 42, &[0])], Err(Reason::Overlap));
+        check(&[(second + 42, &[LOCAL_LENGTH as u8 + 1])], Err(Reason::HeaderMismatch));
+        check(&[(at + 20, &[99]), (18, &[99])], Err(Reason::Truncated));
+        check(&[(at + 24, &[4]), (22, &[4])], Err(Reason::Size));
+        check(&[(34, b"X")], Err(Reason::Crc));
+        check(&[(LOCAL_LENGTH + 30, b"a"), (second + 46, b"a")], Err(Reason::Duplicate));
+        // A descriptor that is announced and not there.
+        check(&[(6, &[8]), (at + 8, &[8])], Err(Reason::HeaderMismatch));
+    }
+
+    #[test]
+    fn unpacked_bytes_are_bounded_before_anything_is_inflated() {
+        let limit = u32::try_from(UNPACKED).unwrap();
+        let size = |value: u32| value.to_le_bytes();
+        check(&[(CENTRAL_AT + 24, &size(limit - 2))], Err(Reason::UnpackedLimit));
+        check(&[(CENTRAL_AT + 24, &size(limit - 3))], Err(Reason::HeaderMismatch));
+    }
+}
