@@ -137,3 +137,57 @@ fn as_findings(faults: Faults, code: Code, member: &str) -> Vec<Finding> {
     let faults = faults.0.into_iter();
     faults.map(|fault| Finding::error(code, fault.message).in_member(member).at(fault.at)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Range;
+
+    fn places(findings: &[Finding]) -> Vec<(&str, &str)> {
+        let place = |finding: &Finding| (finding.code.token(), finding.at.is_some());
+        assert!(findings.iter().all(|finding| place(finding).1));
+        findings
+            .iter()
+            .map(|finding| (finding.code.token(), finding.at.as_deref().unwrap_or_default()))
+            .collect()
+    }
+
+    #[test]
+    fn packs_of_a_level_need_their_deps() {
+        let level = |slug: &str, version: &str, tag: &str| {
+            format!(
+                r#"{{"blam":{{"forge_packs":[{{"slug":"{slug}","version":"{version}",
+                    "blocks":[{{"id":"a","tag":"objects\\mjolnir\\forge\\{tag}\\a"}}]}}]}}}}"#
+            )
+        };
+        let deps = [Dep { slug: "foundry".to_owned(), range: Range::parse("^0.2.0").unwrap() }];
+        let at = "/blam/forge_packs/0";
+        for (level, expected) in [
+            (level("foundry", "0.2.9", "foundry"), vec![]),
+            (level("foundry", "0.3.0", "foundry"), vec![("map_forge_packs", at.to_owned())]),
+            (level("other", "0.2.0", "other"), vec![("map_forge_packs", at.to_owned())]),
+            (level("foundry", "^0.2.0", "foundry"), vec![("map_forge_packs", format!("{at}/version"))]),
+            (level("foundry", "0.2.0", "other"), vec![("map_forge_packs", format!("{at}/blocks/0/tag"))]),
+            ("[]".to_owned(), vec![("bad_map_file", String::new())]),
+            ("{}".to_owned(), vec![]),
+        ] {
+            let found = check_level(level.as_bytes(), Some(&deps));
+            let expected: Vec<_> = expected.iter().map(|(code, at)| (*code, at.as_str())).collect();
+            assert_eq!(places(&found), expected, "{level}");
+        }
+    }
+
+    #[test]
+    fn registrations() {
+        let code = MapCode::parse("BGL");
+        for (text, expected) in [
+            (r#"{"code":"BGL","from":"B40"}"#, vec![]),
+            (r#"{"code":"BGL","from":"B40","title":null,"world":"/Game/Levels/BGL/BGL.BGL"}"#, vec![]),
+            (r#"{"code":"DCN","from":"B40"}"#, vec![("map_mismatch", "/code")]),
+            (r#"{"code":"BGL"}"#, vec![("bad_map_file", "/from")]),
+            (r#"{"code":"BGL","from":"B40","world":"BGL"}"#, vec![("bad_map_file", "/world")]),
+        ] {
+            assert_eq!(places(&check_registration(text.as_bytes(), code)), expected, "{text}");
+        }
+    }
+}

@@ -54,3 +54,43 @@ fn compare(
         findings.push(Finding::error(Code::ForgeLineBreak, hint));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(version: &str, blocks: &[(&str, f64)]) -> Manifest {
+        let blocks: Vec<String> = blocks
+            .iter()
+            .map(|(id, side)| {
+                format!(
+                    r#"{{"id":"{id}","name":"n","tag":"objects\\mjolnir\\forge\\aa\\{id}","category":"c",
+                        "dimensions_m":[{side},1,1]}}"#
+                )
+            })
+            .collect();
+        let text = format!(
+            r#"{{"schema_version":1,"name":"n","version":"{version}","type":"content",
+                "forge_pack":{{"schema_version":1,"id":"aa","blocks":[{}]}}}}"#,
+            blocks.join(",")
+        );
+        Manifest::read(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_line_keeps_what_it_gave_in_both_directions() {
+        let (one, two) = ([("a", 1.0)], [("a", 1.0), ("b", 1.0)]);
+        for (version, blocks, published, breaks) in [
+            ("0.2.1", &two[..], ("0.2.0", &one[..]), 0),
+            ("0.2.1", &one, ("0.2.0", &two), 1),
+            ("0.2.1", &[("a", 2.0)], ("0.2.0", &one), 1),
+            ("0.3.0", &one, ("0.2.0", &two), 0),
+            ("0.2.0", &two, ("0.2.1", &one), 1),
+            ("0.2.0", &one, ("0.2.1", &two), 0),
+            ("0.2.0-rc.1", &two, ("0.2.0", &one), 1),
+        ] {
+            let found = check(&release(version, blocks), &[release(published.0, published.1)]);
+            assert_eq!(found.len(), breaks, "{version} after {}: {found:?}", published.0);
+        }
+    }
+}

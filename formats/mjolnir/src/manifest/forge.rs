@@ -290,7 +290,7 @@ fn read_surfaces(field: &Cursor<'_>, faults: &mut Faults) -> Vec<Surface> {
             .field("profile")
             .matching(|text| words.contains(&text), &allowed, faults)
             .and_then(SurfaceProfile::parse);
-        // The slot counts as used, whatever its profile is.
+        // The slot counts as used, whatever its profile is; with a fault the list goes nowhere.
         if let Some(slot) = number {
             surfaces.push(Surface { slot, profile: profile.unwrap_or(SurfaceProfile::GlassCyan) });
         }

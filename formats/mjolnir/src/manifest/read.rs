@@ -110,6 +110,7 @@ fn read_deps(field: &Cursor<'_>, faults: &mut Faults) -> Option<Vec<Dep>> {
         if slug.is_some_and(|slug| deps.iter().any(|dep| dep.slug == slug)) {
             faults.add(&item.field("slug").at, "the slug is listed twice");
         } else if let Some(slug) = slug {
+            // The slug counts as listed, whatever its range is; with a fault the list goes nowhere.
             deps.push(Dep { slug: slug.to_owned(), range: range.unwrap_or_else(Range::any) });
         }
     }

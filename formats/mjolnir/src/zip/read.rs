@@ -515,6 +515,7 @@ fn check_content(entry: &Entry<'_>, body: &[u8]) -> Result<(), ZipError> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "offsets of our own bytes")]
 mod tests {
     use std::io::Cursor;
 
