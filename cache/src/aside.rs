@@ -10,6 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::StoreError;
 
@@ -87,7 +88,10 @@ impl<'a> Aside<'a> {
     pub(crate) fn rename(mut self, place: &Path) -> Result<(), StoreError> {
         // Windows does not rename what is open.
         self.file = None;
-        let renamed = self.faults.step().and_then(|()| with_parent(place, || fs::rename(&self.path, place)));
+        let renamed = self
+            .faults
+            .step()
+            .and_then(|()| with_parent(place, || patiently(|| fs::rename(&self.path, place))));
         renamed.map_err(StoreError::io("write", place))?;
         self.path.clear();
         Ok(())
@@ -112,6 +116,25 @@ fn with_parent<T>(path: &Path, make: impl Fn() -> io::Result<T>) -> io::Result<T
             make()
         }
         (made, _) => made,
+    }
+}
+
+/// Tries `what`; on Windows again for a moment, since there another thread that opens or replaces the same
+/// file (or a virus scanner) makes it fail with "access denied".
+pub(crate) fn patiently<T>(what: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let mut wait = Duration::from_millis(1);
+    loop {
+        match what() {
+            Err(error)
+                if cfg!(windows)
+                    && error.kind() == io::ErrorKind::PermissionDenied
+                    && wait < Duration::from_millis(100) =>
+            {
+                std::thread::sleep(wait);
+                wait *= 2;
+            }
+            done => return done,
+        }
     }
 }
 

@@ -22,7 +22,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::aside::{Access, Aside, Faults, unique_name};
+use crate::aside::{Access, Aside, Faults, patiently, unique_name};
 use crate::locked::Locked;
 use crate::{
     ActionDigest, ActionResult, Blob, BlobWriter, Blobs, Digest, FileStat, Hasher, Results, StoreError,
@@ -184,7 +184,7 @@ impl Drop for DiskStore {
 
 /// Opens `path` with its stat; `None` if it is not there.
 pub(crate) fn open(path: &Path) -> Result<Option<(File, FileStat)>, StoreError> {
-    let opened = File::open(path).and_then(|file| {
+    let opened = patiently(|| File::open(path)).and_then(|file| {
         let stat = FileStat::of(&file.metadata()?);
         Ok((file, stat))
     });
