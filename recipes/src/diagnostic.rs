@@ -150,8 +150,15 @@ pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(WIDTH);
     let mut out = String::new();
     for diagnostic in diagnostics {
-        out += &renderer.render(&groups(diagnostic));
-        out.push('\n');
+        let mut groups = vec![group(diagnostic)];
+        if let Some(help) = &diagnostic.help {
+            groups.push(Group::with_title(Level::HELP.primary_title(help.as_str())));
+        }
+        // One by one: together they would be drawn as one picture, with empty bars between.
+        for group in groups {
+            out += &renderer.render(&[group]);
+            out.push('\n');
+        }
     }
     out
 }
@@ -159,7 +166,7 @@ pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
 /// Wide enough that no line of a recipe is cut: the same text on every terminal.
 const WIDTH: usize = 400;
 
-fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
+fn group(diagnostic: &Diagnostic) -> Group<'_> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -178,8 +185,8 @@ fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
             primary = primary.map(|snippet| snippet.annotation(annotation));
         }
     }
-    let whole_file = diagnostic.place.as_ref().filter(|place| place.file.text.is_empty());
-    match (whole_file, primary) {
+    let empty_file = diagnostic.place.as_ref().filter(|place| place.file.text.is_empty());
+    match (empty_file, primary) {
         (Some(place), _) => main = main.element(Origin::path(place.file.path.as_str())),
         (None, Some(snippet)) => main = main.element(snippet),
         (None, None) => {}
@@ -189,9 +196,7 @@ fn groups(diagnostic: &Diagnostic) -> Vec<Group<'_>> {
             main = main.element(snippet(place, Some(label.as_str())));
         }
     }
-    let help = diagnostic.help.as_ref();
-    let help = help.map(|help| Group::with_title(Level::HELP.secondary_title(help.as_str())));
-    [main].into_iter().chain(help).collect()
+    main
 }
 
 fn snippet<'a>(place: &'a Place, label: Option<&'a str>) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
@@ -214,7 +219,15 @@ mod tests {
             .at(Place { file: file(), span: 20..25 })
             .label("expected one of: format, srgb")
             .did_you_mean("formt", ["format", "srgb"]);
-        insta::assert_snapshot!(render(&[error], false), @"");
+        insta::assert_snapshot!(render(&[error], false), @r#"
+    error: unknown parameter `formt` of rule `cook-texture`
+     --> maps/bgl/recipe.toml:3:1
+      |
+    3 | formt = "bc7"
+      | ^^^^^ expected one of: format, srgb
+      |
+    help: did you mean `format`?
+    "#);
     }
 
     #[test]
@@ -223,7 +236,18 @@ mod tests {
             .at(Place { file: file(), span: 16..19 })
             .related(Place { file: file(), span: 0..8 }, "the first one");
         let note = Diagnostic::note("@game is not set").help("set BAKE_GAME");
-        insta::assert_snapshot!(render(&[twice, note], false), @"");
+        insta::assert_snapshot!(render(&[twice, note], false), @r#"
+    error: two steps are called `a`
+     --> maps/bgl/recipe.toml:2:8
+      |
+    1 | [[step]]
+      | -------- the first one
+    2 | name = "a"
+      |        ^^^
+    note: @game is not set
+     |
+    help: set BAKE_GAME
+    "#);
         let coloured = render(&[Diagnostic::error("x")], true);
         assert!(coloured.contains('\u{1b}'), "{coloured:?}");
     }

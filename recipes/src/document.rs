@@ -1,7 +1,7 @@
 //! [`Document`]: a TOML text as plain values, with a table that says where each of them stands.
 //!
-//! It knows no recipe. All syntax mistakes are reported; what could be read is kept, so that the other
-//! mistakes of the file are found in the same run.
+//! It knows no recipe. All mistakes of syntax are reported; a document that has some is not `readable`, and
+//! nothing else is said of it: what is missing in it may just stand behind a mistake.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -32,6 +32,8 @@ pub(crate) fn keys(names: &[&str]) -> Path {
 pub(crate) struct Document {
     pub(crate) file: Arc<SourceFile>,
     pub(crate) value: Value,
+    /// Whether all of it could be read. Otherwise nothing is to be concluded from what is missing.
+    pub(crate) readable: bool,
     spans: BTreeMap<Path, Spans>,
 }
 
@@ -47,15 +49,13 @@ impl Document {
         let file = Arc::new(SourceFile { path: path.into(), text: text.into() });
         let (table, errors) = DeTable::parse_recoverable(&file.text);
         let mut builder = Builder { file: &file, spans: BTreeMap::new(), diagnostics: Vec::new() };
-        for error in errors {
-            let end = file.text.len();
-            let span = error.span().unwrap_or(end..end);
-            let diagnostic = Diagnostic::error(format!("not TOML: {}", error.message()));
-            builder.diagnostics.push(diagnostic.at(Place { file: Arc::clone(&file), span }));
-        }
         let value = builder.table(table.get_ref(), &mut Vec::new());
-        let Builder { spans, diagnostics, .. } = builder;
-        (Self { value, spans, file: Arc::clone(&file) }, diagnostics)
+        let Builder { spans, mut diagnostics, .. } = builder;
+        if !errors.is_empty() {
+            diagnostics = syntax(&file, errors);
+        }
+        let readable = diagnostics.is_empty();
+        (Self { value, spans, readable, file: Arc::clone(&file) }, diagnostics)
     }
 
     /// The value at a path.
@@ -84,11 +84,6 @@ impl Document {
         })
     }
 
-    /// The whole file.
-    pub(crate) fn start(&self) -> Place {
-        Place { file: Arc::clone(&self.file), span: 0..0 }
-    }
-
     fn place(&self, path: &[Segment], pick: impl Fn(&Spans) -> Range<usize>) -> Place {
         let mut prefixes = (0..=path.len()).rev().filter_map(|length| self.spans.get(path.get(..length)?));
         let mut span = prefixes.next().map_or(0..0, pick);
@@ -98,6 +93,21 @@ impl Document {
         }
         Place { file: Arc::clone(&self.file), span }
     }
+}
+
+/// Mistakes of syntax, in order; of those of one line, the first: the others follow from it.
+fn syntax(file: &Arc<SourceFile>, errors: Vec<toml::de::Error>) -> Vec<Diagnostic> {
+    let end = file.text.len();
+    let mut found = BTreeMap::new();
+    for error in errors {
+        let place = Place { file: Arc::clone(file), span: error.span().unwrap_or(end..end) };
+        let (line, column) = place.line_and_column();
+        let diagnostic = Diagnostic::error(format!("not TOML: {}", error.message())).at(place);
+        found.entry((line, column)).or_insert(diagnostic);
+    }
+    let mut last = 0;
+    found.retain(|(line, _), _| std::mem::replace(&mut last, *line) != *line);
+    found.into_values().collect()
 }
 
 struct Builder<'a> {
@@ -191,9 +201,58 @@ mod tests {
     }
 
     #[test]
-    fn all_syntax_mistakes_are_reported_and_the_rest_is_read() {
+    fn all_syntax_mistakes_are_reported() {
         let (document, errors) = Document::parse("x.toml", "a = \nb = 2\nc = [1\nd = inf\n");
-        assert_eq!(document.value.get("b"), Some(&json!(2)));
-        insta::assert_snapshot!(render(&errors, false), @"");
+        assert!(!document.readable);
+        insta::assert_snapshot!(render(&errors, false), @r#"
+        error: not TOML: missing comma between array elements, expected `,`
+         --> x.toml:4:1
+          |
+        4 | d = inf
+          | ^
+        error: not TOML: unexpected `=` in array, expected value, `]`
+         --> x.toml:4:3
+          |
+        4 | d = inf
+          |   ^
+        error: not TOML: missing comma between array elements, expected `,`
+         --> x.toml:4:5
+          |
+        4 | d = inf
+          |     ^
+        error: not TOML: unclosed array, expected `]`
+         --> x.toml:4:8
+          |
+        4 | d = inf
+          |        ^
+        error: not TOML: string values must be quoted, expected literal string
+         --> x.toml:1:5
+          |
+        1 | a = 
+          |     ^
+        error: not TOML: string values must be quoted, expected literal string
+         --> x.toml:4:1
+          |
+        4 | d = inf
+          | ^
+        error: a number out of range
+         --> x.toml:4:5
+          |
+        4 | d = inf
+          |     ^^^ numbers here are finite
+        "#);
+        let (_, errors) = Document::parse("x.toml", "a = inf\nb = 99999999999999999999\nc = 0x1F\n");
+        insta::assert_snapshot!(render(&errors, false), @r#"
+        error: a number out of range
+         --> x.toml:1:5
+          |
+        1 | a = inf
+          |     ^^^ numbers here are finite
+        error: a number out of range
+         --> x.toml:2:5
+          |
+        2 | b = 99999999999999999999
+          |     ^^^^^^^^^^^^^^^^^^^^ it does not fit in 64 bits
+        "#);
     }
 }

@@ -152,8 +152,7 @@ pub(crate) struct PipelineForm {
     #[allow(dead_code, reason = "checked by the schema")]
     pub(crate) schema: Option<u32>,
     /// What it makes, in a sentence.
-    #[serde(default)]
-    pub(crate) doc: String,
+    pub(crate) doc: Option<String>,
     /// What appears under `out/`, where a recipe does not say.
     #[serde(default)]
     pub(crate) outputs: Vec<String>,
@@ -179,6 +178,9 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema + Default>(
 ) -> Read<T> {
     let mut value = document.value.clone();
     let mut wrong = Vec::new();
+    if !document.readable {
+        return Read { form: T::default(), wrong };
+    }
     for error in schema::check(&schema::of::<T>(), &document.value) {
         let present = document.get(&error.path).is_some();
         if present {

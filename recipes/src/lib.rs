@@ -15,6 +15,8 @@ mod plan;
 mod recipe;
 mod reference;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 pub use diagnostic::{Diagnostic, Owner, Place, Severity, SourceFile, render};

@@ -425,7 +425,7 @@ impl Planner<'_> {
             },
         };
         let name = reference.step.as_str();
-        if other.broken.contains(name) {
+        if other.broken.contains(name) || !other.document.readable {
             return None;
         }
         let Some(step) = other.step(name) else {

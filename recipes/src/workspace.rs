@@ -93,7 +93,7 @@ impl Workspace {
         };
         let known = recipe.steps.iter().map(|step| step.name.as_str());
         match label.step() {
-            Some(step) if recipe.step(step).is_none() && !recipe.broken.contains(step) => {
+            Some(step) if recipe.step(step).is_none() && !recipe.broken.contains(step) && recipe.document.readable => {
                 let list = known.clone().collect::<Vec<_>>().join(", ");
                 let error = Diagnostic::error(format!("`{}` has no step `{step}`, it has: {list}", recipe.folder));
                 Err(Box::new(error.did_you_mean(step, known)))
