@@ -186,7 +186,7 @@ impl<'v> Cursor<'v> {
             return self.wrong(faults, "an array");
         };
         if !lengths.contains(&items.len()) {
-            let allowed = format!("an array of {} to {} items", lengths.start(), lengths.end());
+            let allowed = format!("an array of {} items", bounds(&lengths));
             return self.wrong(faults, &allowed);
         }
         let item = |(index, value)| Self { value: Some(value), at: format!("{}/{index}", self.at) };
@@ -198,7 +198,7 @@ impl<'v> Cursor<'v> {
         match self.value {
             Some(Value::Text(text)) if lengths.contains(&text.encode_utf16().count()) => Some(text),
             _ => {
-                let allowed = format!("a string of {} to {} characters", lengths.start(), lengths.end());
+                let allowed = format!("a string of {} characters", bounds(&lengths));
                 self.wrong(faults, &allowed)
             }
         }
@@ -307,6 +307,14 @@ fn number_of(value: &Value) -> Option<f64> {
         Value::Integer(value) => Some(*value as f64),
         Value::Real(value) => Some(*value),
         _ => None,
+    }
+}
+
+/// A range of lengths in words.
+fn bounds(lengths: &RangeInclusive<usize>) -> String {
+    match (*lengths.start(), *lengths.end()) {
+        (0, usize::MAX) => "any number of".to_owned(),
+        (start, end) => format!("{start} to {end}"),
     }
 }
 

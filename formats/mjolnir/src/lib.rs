@@ -1,7 +1,12 @@
 //! Releases: the `.mjolnir` archive, its manifest and signature, and the scan that accepts or refuses it.
 //!
+//! [`manifest::Manifest`] and [`changes::additions`] give the texts of a release, [`signature::Release`]
+//! signs its members, [`zip::write`] lays them out in their one canonical form, and [`scan::scan`] says of
+//! an archive from anywhere what the hub, the packer and the launcher would.
+//!
 //! It works on bytes in memory and knows no folder, clock, network or build system. The secret key of a
-//! signature stays with the caller ([`signature::Signer`]).
+//! signature stays with the caller ([`signature::Signer`]). Its invariants: a reader of foreign bytes cannot
+//! panic or be made to allocate by a number in them, and whatever it accepts has one reading only.
 #![forbid(unsafe_code)]
 
 pub mod changes;

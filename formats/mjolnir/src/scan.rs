@@ -172,16 +172,28 @@ pub fn scan_manifest(bytes: &[u8], context: &Context) -> Report {
     report
 }
 
-/// Scans a manifest as an update of published ones. A published manifest that is not sound is the caller's
-/// mistake and given back as its faults.
-pub fn scan_update(bytes: &[u8], published: &[&[u8]], context: &Context) -> Result<Report, Vec<Fault>> {
-    let published: Vec<Manifest> =
-        published.iter().map(|bytes| Manifest::read(bytes)).collect::<Result<_, _>>()?;
+/// Scans a manifest as an update of published ones.
+pub fn scan_update(bytes: &[u8], published: &[&[u8]], context: &Context) -> Result<Report, PublishedError> {
+    let published: Vec<Manifest> = published
+        .iter()
+        .enumerate()
+        .map(|(index, bytes)| Manifest::read(bytes).map_err(|faults| PublishedError { index, faults }))
+        .collect::<Result<_, _>>()?;
     let mut report = scan_manifest(bytes, context);
     if let Some(manifest) = &report.manifest {
         report.findings.extend(update::check(manifest, &published));
     }
     Ok(report)
+}
+
+/// A manifest that is called published and is not sound: nothing can be held against it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("published manifest {index} is not sound: {}", .faults.first().map(ToString::to_string).unwrap_or_default())]
+pub struct PublishedError {
+    /// Which of those that were given, from 0.
+    pub index: usize,
+    /// What is wrong with it.
+    pub faults: Vec<Fault>,
 }
 
 /// Scans a layout's list of packs.
@@ -277,10 +289,10 @@ fn check_changes(archive: &Archive<'_>, is_map: bool, report: &mut Report) {
     }
 }
 
-/// Checks the containers and gives the chunks of those that would be installed.
-fn check_containers(archive: &Archive<'_>, report: &mut Report) -> BTreeSet<ChunkId> {
-    let mut chunks: BTreeSet<ChunkId> = BTreeSet::new();
-    let mut installed = false;
+/// Checks the containers and gives the chunks below `content/`, each with whether it would be installed.
+fn check_containers(archive: &Archive<'_>, report: &mut Report) -> BTreeMap<ChunkId, bool> {
+    let mut chunks: BTreeMap<ChunkId, bool> = BTreeMap::new();
+    let mut any_installed = false;
     for member in archive.members() {
         let name = member.name();
         let partner = |extension: &str| {
@@ -292,33 +304,34 @@ fn check_containers(archive: &Archive<'_>, report: &mut Report) -> BTreeSet<Chun
                 report.error(Code::OrphanUcas, &name, "its `.utoc` is missing");
             }
             Some(b"utoc") => {
-                let below = name.strip_prefix(CONTENT);
-                if below.is_none() {
-                    let message = "a container outside `content/` is never installed";
-                    report.warning(Code::StrayContainer, &name, message);
-                }
                 let ucas = partner("ucas");
                 if ucas.is_none() {
                     report.error(Code::OrphanUtoc, &name, "its `.ucas` is missing");
                 }
-                let directly = below.is_some_and(|below| !below.contains('/'));
-                installed |= directly;
                 let found = check_container(member, ucas, report);
-                if below.is_none() {
+                let Some(below) = name.strip_prefix(CONTENT) else {
+                    let message = "a container outside `content/` is never installed";
+                    report.warning(Code::StrayContainer, &name, message);
                     continue;
-                }
+                };
+                let installed = !below.contains('/');
+                any_installed |= installed;
+                let mut shared = None;
                 for id in found {
-                    if !chunks.insert(id) {
-                        let message = format!("chunk {id} is in another container, too");
-                        report.error(Code::DuplicateChunk, &name, message);
-                        break;
+                    if let Some(other) = chunks.insert(id, installed) {
+                        chunks.insert(id, installed | other);
+                        shared = Some(id);
                     }
+                }
+                if let Some(id) = shared {
+                    let message = format!("chunk {id} is in another container, too");
+                    report.error(Code::DuplicateChunk, &name, message);
                 }
             }
             _ => {}
         }
     }
-    if !installed && report.verdict() == Verdict::Pass {
+    if !any_installed && report.verdict() == Verdict::Pass {
         let message = "there is no container directly in `content/`";
         report.add(Finding::error(Code::NoContent, message));
     }
@@ -393,7 +406,12 @@ fn check_slug(manifest: &Manifest, context: &Context, report: &mut Report) {
     }
 }
 
-fn check_forge(manifest: &Manifest, chunks: &BTreeSet<ChunkId>, context: &Context, report: &mut Report) {
+fn check_forge(
+    manifest: &Manifest,
+    chunks: &BTreeMap<ChunkId, bool>,
+    context: &Context,
+    report: &mut Report,
+) {
     check_slug(manifest, context, report);
     let Payload::ForgePack(pack) = &manifest.payload else {
         return;
@@ -414,7 +432,7 @@ fn check_forge(manifest: &Manifest, chunks: &BTreeSet<ChunkId>, context: &Contex
     for leaf in leaves {
         let package = format!("/Game/MJOLNIR/Forge/{}/{leaf}", pack.id);
         let chunk = PackageId::of_name(&package).chunk(ChunkType::ExportBundleData);
-        if !chunks.contains(&chunk) {
+        if chunks.get(&chunk) != Some(&true) {
             let message = format!("blocks have surfaces, and `{package}` is missing");
             report.add(Finding::error(Code::ForgeSurfaceMissing, message));
         }

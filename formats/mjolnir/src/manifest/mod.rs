@@ -37,6 +37,16 @@ pub struct Manifest {
     pub marks: Marks,
 }
 
+impl Manifest {
+    /// The word of the field `type`.
+    pub fn type_word(&self) -> &'static str {
+        match self.payload {
+            Payload::Map(_) => "map",
+            Payload::Content | Payload::ForgePack(_) => "content",
+        }
+    }
+}
+
 /// What a release brings.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {

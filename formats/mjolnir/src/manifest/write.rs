@@ -13,15 +13,11 @@ impl Manifest {
     }
 
     fn to_json(&self) -> Node {
-        let kind = match self.payload {
-            Payload::Map(_) => "map",
-            Payload::Content | Payload::ForgePack(_) => "content",
-        };
         let mut fields = Fields::default();
         fields.put("schema_version", 1);
         fields.put("name", &self.name);
         fields.put("version", self.version.to_string());
-        fields.put("type", kind);
+        fields.put("type", self.type_word());
         fields.maybe("summary", self.summary.as_ref());
         if let Some(compat) = &self.compat {
             let mut builds = Fields::default();
@@ -235,8 +231,8 @@ mod tests {
         assert_eq!(content().write().unwrap(), text);
     }
 
-    #[test]
-    fn what_is_written_reads_back() {
+    /// A pack with a bit of everything.
+    fn pack() -> Manifest {
         let block = Block {
             id: "door".to_owned(),
             name: "Door".to_owned(),
@@ -258,14 +254,19 @@ mod tests {
             }),
             surfaces: vec![Surface { slot: 15, profile: SurfaceProfile::GlassCyan }],
         };
-        let manifest = Manifest {
+        Manifest {
             summary: Some("Pieces".to_owned()),
             compat: Some(Compat { min_build: Some("2026.06.26.1097863.1".to_owned()), max_build: None }),
             deps: vec![Dep { slug: "foundry".to_owned(), range: Range::parse(">=1.2.3, <2.0.0").unwrap() }],
             payload: Payload::ForgePack(ForgePack { id: "foundry-wide".to_owned(), blocks: vec![block] }),
             marks: Marks { stand_ins: vec!["game".to_owned()], reduced: true },
             ..content()
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let manifest = pack();
         let text = manifest.write().unwrap();
         assert_eq!(Manifest::read(text.as_bytes()).unwrap(), manifest);
         assert!(text.contains("\"intensity_cd\": 70,\n"), "{text}");
@@ -276,5 +277,25 @@ mod tests {
         let manifest = Manifest { name: String::new(), ..content() };
         let faults = manifest.write().unwrap_err();
         assert_eq!(faults[0].at, "/name");
+    }
+
+    /// Whatever is read of damaged text is a manifest: it can be written and reads back as itself.
+    #[test]
+    fn damage_is_refused_or_another_manifest() {
+        let text = pack().write().unwrap().into_bytes();
+        let mut accepted = 0;
+        for at in 0..text.len() {
+            assert!(Manifest::read(&text[..at]).is_err(), "cut at {at}");
+            for byte in [0x00, b' ', b'"', b'0', b'9', b'a', b'-', b'}', 0xFF] {
+                let mut damaged = text.clone();
+                damaged[at] = byte;
+                if let Ok(manifest) = Manifest::read(&damaged) {
+                    let written = manifest.write().unwrap();
+                    assert_eq!(Manifest::read(written.as_bytes()), Ok(manifest));
+                    accepted += 1;
+                }
+            }
+        }
+        assert!(accepted > text.len(), "{accepted} of {} accepted", text.len() * 9);
     }
 }
