@@ -20,6 +20,24 @@ pub struct Failure {
     pub code: Option<String>,
 }
 
+impl Failure {
+    /// A failure of which only the message is known.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), details: Vec::new(), hint: None, code: None }
+    }
+
+    /// Trouble with the store, with the system's own words.
+    pub(crate) fn of_store(error: &StoreError) -> Self {
+        let mut failure = Self::new(error.to_string());
+        let mut source = std::error::Error::source(error);
+        while let Some(cause) = source {
+            failure.details.push(cause.to_string());
+            source = cause.source();
+        }
+        failure
+    }
+}
+
 /// Why a rule gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
@@ -40,12 +58,7 @@ pub enum RuleError {
 impl RuleError {
     /// A failure with a message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self::Failed(Box::new(Failure {
-            message: message.into(),
-            details: Vec::new(),
-            hint: None,
-            code: None,
-        }))
+        Self::Failed(Box::new(Failure::new(message)))
     }
 
     /// With a further line.

@@ -1,8 +1,11 @@
 //! The loop: one thread owns the state of a build, workers compute and send.
 //!
 //! The owner hands out jobs in the order of the critical path and takes messages back; nothing else
-//! changes a [`Record`](crate::state::Record). Read [`Loop::run`] first, then [`Loop::finish`] and
-//! [`Loop::lost`]: what happens when something is done, and when something that was done is gone.
+//! changes a [`Record`](crate::state::Record). Read [`Loop::run`] first, then [`Loop::finish`]; what happens
+//! when something that was done is gone stands in `lost`, the placing of final outputs in `placing`.
+
+mod lost;
+mod placing;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
@@ -10,14 +13,13 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::{Duration, Instant};
 
-use cache::{ActionDigest, Digest, Note, Output, StoreError, WorkspacePath};
+use cache::{ActionDigest, Digest, Note, Output, WorkspacePath};
 
-use crate::build::{Artifact, Failed, Options, Report};
+use crate::build::{Failed, Options, Report};
 use crate::error::{Failure, Lost, RuleError};
 use crate::event::{Event, Outcome, Sink};
 use crate::label::Label;
-use crate::place;
-use crate::plan::{ForEach, Item, NodeId, Plan, Source, Target};
+use crate::plan::{ForEach, Item, NodeId, Plan, Source};
 use crate::resolve::{Context, Given, Outputs, Prepared, Request, Resolved};
 use crate::rule::Rule;
 use crate::run::Ran;
@@ -45,9 +47,6 @@ pub(crate) enum Message<'a> {
     Ran { index: usize, thread: usize, started: Instant, result: Result<Ran, RuleError> },
     Progress { index: usize, done: u64, total: u64 },
 }
-
-/// A node that keeps losing inputs is given up: the store forgets faster than builds make.
-const MOST_SETBACKS: u8 = 16;
 
 pub(crate) struct Loop<'a, 'b> {
     plan: &'a Plan,
@@ -468,7 +467,7 @@ impl<'a, 'b> Loop<'a, 'b> {
             }
             RuleError::Store(error) => {
                 self.stopping = true;
-                let failure = store_failure(&error);
+                let failure = Failure::of_store(&error);
                 self.report.store_error.get_or_insert(error);
                 failure
             }
@@ -506,79 +505,6 @@ impl<'a, 'b> Loop<'a, 'b> {
                 stack.extend(std::mem::take(&mut self.records.get_mut(index).waiters));
             }
         }
-    }
-
-    /// An input of `index` is gone from the store: whoever makes it runs again first. This works at any
-    /// depth: a producer that lost its own inputs comes here in its turn.
-    fn lost(&mut self, index: usize, digest: Digest) {
-        let label = self.records.get(index).label.clone();
-        self.sink.event(&Event::Lost { label: label.clone(), digest });
-        if self.part {
-            self.stopping = true;
-            self.report.incomplete = true;
-            return;
-        }
-        let record = self.records.get_mut(index);
-        record.setbacks += 1;
-        record.verify = true;
-        if record.setbacks > MOST_SETBACKS {
-            let message = format!("the store keeps losing what {label} needs (blob {})", digest.short());
-            self.fail(index, None, RuleError::new(message));
-            return;
-        }
-        self.records.set(index, State::Waiting);
-        let mut producers = self.producers(index);
-        producers.retain(|&producer| self.gave(producer, digest));
-        self.wait_for(index, producers);
-    }
-
-    /// Whether the blob is one that the step gave, or was meant to give.
-    fn gave(&self, index: usize, digest: Digest) -> bool {
-        let record = self.records.get(index);
-        match &record.outputs {
-            // A step that is being made again will give it again.
-            None => record.state != State::Unneeded,
-            Some(outputs) => outputs.values().any(|output| {
-                // The listing itself may be what is gone: then anything may be in it.
-                self.context.trees.holds(output, digest)
-                    || matches!(output, Output::Tree(listing) if self.context.trees.get(*listing).is_err())
-            }),
-        }
-    }
-
-    fn wait_for(&mut self, index: usize, producers: Vec<usize>) {
-        self.records.get_mut(index).waiting = producers.len();
-        for &producer in &producers {
-            self.records.get_mut(producer).waiters.push(index);
-        }
-        for &producer in &producers {
-            self.make_again(producer);
-        }
-        if producers.is_empty() {
-            self.make_ready(index);
-        }
-    }
-
-    fn make_again(&mut self, index: usize) {
-        let record = self.records.get_mut(index);
-        if record.state != State::Done {
-            return;
-        }
-        record.verify = true;
-        self.records.set(index, State::Waiting);
-        let instances = self.records.get(index).instances.clone();
-        let Some(instances) = instances else {
-            self.make_ready(index);
-            return;
-        };
-        // A join is as good as its instances: each is asked whether it still has its outputs.
-        let lacking = |outputs: &Option<Outputs>| {
-            let missing = |output| !matches!(self.context.trees.missing(output), Ok(None));
-            outputs.as_ref().is_none_or(|outputs| outputs.values().any(missing))
-        };
-        let again: Vec<usize> =
-            instances.into_iter().filter(|&instance| lacking(&self.records.get(instance).outputs)).collect();
-        self.wait_for(index, again);
     }
 
     fn make_ready(&mut self, index: usize) {
@@ -641,64 +567,6 @@ impl<'a, 'b> Loop<'a, 'b> {
         self.records.get_mut(index).priority = own.saturating_add(longest.unwrap_or(0));
     }
 
-    /// Places the outputs of all targets that are done; `true` when something was lost and is made again.
-    fn place_outputs(&mut self) -> bool {
-        let mut again = false;
-        for target in self.plan.targets() {
-            if target.nodes.iter().all(|node| self.records.get(node.index()).state == State::Done) {
-                again |= self.place_target(target);
-            }
-        }
-        again
-    }
-
-    fn place_target(&mut self, target: &Target) -> bool {
-        let mut artifacts = Vec::new();
-        for placed in &target.placed {
-            let index = placed.node.index();
-            let outputs = self.records.get(index).outputs.clone().unwrap_or_default();
-            let Some(output) = outputs.get(&placed.output) else { continue };
-            let result =
-                place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
-            match result {
-                Ok(()) => {}
-                Err(RuleError::Lost(_)) if self.part => {
-                    self.report.incomplete = true;
-                    return false;
-                }
-                Err(RuleError::Lost(Lost(digest))) => {
-                    let record = self.records.get_mut(index);
-                    record.setbacks += 1;
-                    if record.setbacks <= MOST_SETBACKS {
-                        self.sink.event(&Event::Lost { label: target.label.clone(), digest });
-                        self.make_again(index);
-                        return true;
-                    }
-                    let message = format!("the store keeps losing outputs of {}", target.label);
-                    self.place_failed(target, RuleError::new(message));
-                }
-                Err(error) => self.place_failed(target, error),
-            }
-        }
-        let of_target = artifacts.into_iter().map(|record| Artifact { label: target.label.clone(), record });
-        self.report.artifacts.retain(|artifact| artifact.label != target.label);
-        self.report.artifacts.extend(of_target);
-        false
-    }
-
-    fn place_failed(&mut self, target: &Target, error: RuleError) {
-        let failure = match error {
-            RuleError::Failed(failure) => *failure,
-            RuleError::Store(error) => {
-                let failure = store_failure(&error);
-                self.report.store_error.get_or_insert(error);
-                failure
-            }
-            other => Failure { message: other.to_string(), details: Vec::new(), hint: None, code: None },
-        };
-        self.report.failed.push(Failed { label: target.label.clone(), failure });
-    }
-
     fn conclude(mut self) -> Report {
         for record in self.records.iter() {
             if let (State::Done, Some(outputs)) = (record.state, &record.outputs) {
@@ -737,14 +605,4 @@ fn only(plan: &Plan, needed: &[NodeId]) -> HashMap<usize, BTreeSet<String>> {
         only.remove(&dependency.index());
     }
     only
-}
-
-fn store_failure(error: &StoreError) -> Failure {
-    let mut details = Vec::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        details.push(cause.to_string());
-        source = cause.source();
-    }
-    Failure { message: error.to_string(), details, hint: None, code: None }
 }

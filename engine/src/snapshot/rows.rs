@@ -223,7 +223,7 @@ pub(super) fn plan_of<'r>(
     for node in nodes {
         plan.add(node_of(&node, id)?);
     }
-    for (label, nodes, placed) in targets.iter().copied() {
+    for (label, nodes, placed) in targets {
         let placed = placed.iter().map(|(node, output, folder)| {
             Some(Placed { node: id(*node), output: (*output).to_owned(), folder: path(folder)? })
         });
