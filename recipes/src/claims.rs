@@ -42,6 +42,9 @@ impl Claims {
                     let value = value.and_then(|text| template::expand_text(text, false, &lookup).ok());
                     if let Some(value) = value.filter(|value| !value.contains('{')) {
                         let place = step.param_place(recipe, &[key(name)], false);
+                        let own = place.file == recipe.document.file;
+                        let pipeline = || recipe.document.value_place(&keys(&["pipeline"]));
+                        let place = if own { place } else { pipeline() };
                         claims.add(claim, &value, &recipe.folder, place);
                     }
                 }
@@ -68,7 +71,9 @@ impl Claims {
                 let derived = !matches!(what.as_str(), "release id" | "code");
                 let fresh = said.insert((first.clone(), second.clone()));
                 if concerns && (fresh || !derived) {
-                    let error = Diagnostic::error(format!("`{first}` and `{second}` both claim the {what} `{value}`"));
+                    let error = Diagnostic::error(format!(
+                        "`{first}` and `{second}` both claim the {what} `{value}`"
+                    ));
                     let error = error.at(place.clone()).label("claimed here");
                     diagnostics.push(error.related(first_place.clone(), "and here"));
                 }

@@ -138,6 +138,11 @@ impl Diagnostic {
         Self { owner: Owner::Machine, ..self }
     }
 
+    /// In the order of files and lines; what has no place comes first.
+    pub(crate) fn order(&self) -> Option<(String, usize)> {
+        self.place.as_ref().map(|place| (place.file.path.clone(), place.span.start))
+    }
+
     /// Whether it stops a build.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -220,14 +225,13 @@ mod tests {
             .label("expected one of: format, srgb")
             .did_you_mean("formt", ["format", "srgb"]);
         insta::assert_snapshot!(render(&[error], false), @r#"
-    error: unknown parameter `formt` of rule `cook-texture`
-     --> maps/bgl/recipe.toml:3:1
-      |
-    3 | formt = "bc7"
-      | ^^^^^ expected one of: format, srgb
-      |
-    help: did you mean `format`?
-    "#);
+        error: unknown parameter `formt` of rule `cook-texture`
+         --> maps/bgl/recipe.toml:3:1
+          |
+        3 | formt = "bc7"
+          | ^^^^^ expected one of: format, srgb
+        help: did you mean `format`?
+        "#);
     }
 
     #[test]
@@ -237,17 +241,16 @@ mod tests {
             .related(Place { file: file(), span: 0..8 }, "the first one");
         let note = Diagnostic::note("@game is not set").help("set BAKE_GAME");
         insta::assert_snapshot!(render(&[twice, note], false), @r#"
-    error: two steps are called `a`
-     --> maps/bgl/recipe.toml:2:8
-      |
-    1 | [[step]]
-      | -------- the first one
-    2 | name = "a"
-      |        ^^^
-    note: @game is not set
-     |
-    help: set BAKE_GAME
-    "#);
+        error: two steps are called `a`
+         --> maps/bgl/recipe.toml:2:8
+          |
+        1 | [[step]]
+          | -------- the first one
+        2 | name = "a"
+          |        ^^^
+        note: @game is not set
+        help: set BAKE_GAME
+        "#);
         let coloured = render(&[Diagnostic::error("x")], true);
         assert!(coloured.contains('\u{1b}'), "{coloured:?}");
     }

@@ -189,9 +189,7 @@ mod tests {
             json!({"schema": 1, "release": {"version": "1.0.0"}, "step": [
                 {"name": "a", "params": {"mips": {"filter": "box"}}}, {"name": "b", "list": [1, 2.5]}]})
         );
-        let step = |index, rest: &[&str]| {
-            [vec![key("step"), Segment::Index(index)], keys(rest)].concat()
-        };
+        let step = |index, rest: &[&str]| [vec![key("step"), Segment::Index(index)], keys(rest)].concat();
         assert_eq!(shown(document.value_place(&step(0, &["params", "mips", "filter"]))), "7:22 \"box\"");
         assert_eq!(shown(document.key_place(&step(0, &["params", "mips", "filter"]))), "7:13 filter");
         assert_eq!(shown(document.value_place(&step(1, &["list"]))), "10:1 list");
@@ -205,41 +203,16 @@ mod tests {
         let (document, errors) = Document::parse("x.toml", "a = \nb = 2\nc = [1\nd = inf\n");
         assert!(!document.readable);
         insta::assert_snapshot!(render(&errors, false), @r#"
-        error: not TOML: missing comma between array elements, expected `,`
-         --> x.toml:4:1
-          |
-        4 | d = inf
-          | ^
-        error: not TOML: unexpected `=` in array, expected value, `]`
-         --> x.toml:4:3
-          |
-        4 | d = inf
-          |   ^
-        error: not TOML: missing comma between array elements, expected `,`
-         --> x.toml:4:5
-          |
-        4 | d = inf
-          |     ^
-        error: not TOML: unclosed array, expected `]`
-         --> x.toml:4:8
-          |
-        4 | d = inf
-          |        ^
         error: not TOML: string values must be quoted, expected literal string
          --> x.toml:1:5
           |
         1 | a = 
           |     ^
-        error: not TOML: string values must be quoted, expected literal string
+        error: not TOML: missing comma between array elements, expected `,`
          --> x.toml:4:1
           |
         4 | d = inf
           | ^
-        error: a number out of range
-         --> x.toml:4:5
-          |
-        4 | d = inf
-          |     ^^^ numbers here are finite
         "#);
         let (_, errors) = Document::parse("x.toml", "a = inf\nb = 99999999999999999999\nc = 0x1F\n");
         insta::assert_snapshot!(render(&errors, false), @r#"

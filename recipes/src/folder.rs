@@ -95,15 +95,21 @@ impl Folder {
 
     /// The files that a glob matches, in order. It starts with the name of a folder or with a wildcard
     /// below `base`. Names that start with `.` are matched only by patterns that say so.
-    pub(crate) fn glob(&self, base: Option<&WorkspacePath>, pattern: &str) -> Result<Vec<WorkspacePath>, String> {
+    pub(crate) fn glob(
+        &self,
+        base: Option<&WorkspacePath>,
+        pattern: &str,
+    ) -> Result<Vec<WorkspacePath>, String> {
         let glob = GlobBuilder::new(pattern).literal_separator(true).build();
         let glob = glob.map_err(|error| format!("`{pattern}` is no glob: {}", error.kind()))?;
         let matcher = glob.compile_matcher();
-        let literal: Vec<&str> = pattern.split('/').take_while(|part| !crate::reference::is_glob(part)).collect();
+        let literal: Vec<&str> =
+            pattern.split('/').take_while(|part| !crate::reference::is_glob(part)).collect();
         let prefix = [base.map(WorkspacePath::as_str)].into_iter().flatten().chain(literal);
         let prefix = prefix.collect::<Vec<_>>().join("/");
         let start = WorkspacePath::parse(prefix);
-        let start = start.map_err(|_| format!("`{pattern}` would search the whole workspace, expected a folder first"))?;
+        let start = start
+            .map_err(|_| format!("`{pattern}` would search the whole workspace, expected a folder first"))?;
         let hidden = pattern.starts_with('.') || pattern.contains("/.");
         let mut found = Vec::new();
         let mut pending = vec![(start, 0)];
@@ -132,7 +138,9 @@ impl Folder {
         let Ok(entries) = std::fs::read_dir(folder.under(&self.root)) else { return Vec::new() };
         let mut found = Vec::new();
         for entry in entries.flatten() {
-            let Some(path) = entry.file_name().to_str().and_then(|name| folder.join(name).ok()) else { continue };
+            let Some(path) = entry.file_name().to_str().and_then(|name| folder.join(name).ok()) else {
+                continue;
+            };
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_folder || entry.path().is_file() {
                 found.push((path, is_folder));

@@ -152,6 +152,7 @@ pub(crate) struct PipelineForm {
     #[allow(dead_code, reason = "checked by the schema")]
     pub(crate) schema: Option<u32>,
     /// What it makes, in a sentence.
+    #[allow(dead_code, reason = "for who reads the pipeline")]
     pub(crate) doc: Option<String>,
     /// What appears under `out/`, where a recipe does not say.
     #[serde(default)]
@@ -162,6 +163,63 @@ pub(crate) struct PipelineForm {
     /// The steps.
     #[serde(default)]
     pub(crate) step: Vec<StepForm>,
+}
+
+/// The settings of a workspace (`bake.toml`) or of a machine (`bake.local.toml`).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct SettingsForm {
+    /// The version of this form.
+    #[schemars(required, range(min = 1, max = 1))]
+    #[allow(dead_code, reason = "checked by the schema")]
+    pub(crate) schema: Option<u32>,
+    /// The game's folder `Paks`.
+    #[serde(default)]
+    pub(crate) game: PathForm,
+    /// The `.usmap` of the game's build.
+    #[serde(default)]
+    pub(crate) mappings: PathForm,
+    /// A folder of Halo CE maps.
+    #[serde(default)]
+    pub(crate) ce_maps: PathForm,
+    /// A released runtime pack.
+    #[serde(default)]
+    pub(crate) runtime: PathForm,
+    /// Files of tools, by name.
+    #[serde(default)]
+    pub(crate) tools: BTreeMap<String, String>,
+    /// The store.
+    #[serde(default)]
+    pub(crate) store: StoreForm,
+    /// What signs.
+    #[serde(default)]
+    pub(crate) signing: SigningForm,
+}
+
+/// An external.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PathForm {
+    /// Where it lies; below the workspace's root when relative.
+    pub(crate) path: Option<String>,
+}
+
+/// The store.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StoreForm {
+    /// Its folder.
+    pub(crate) path: Option<String>,
+    /// Its size cap, such as `20G`.
+    pub(crate) size: Option<String>,
+}
+
+/// What signs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SigningForm {
+    /// A file with the seed to sign with.
+    pub(crate) seed_file: Option<String>,
 }
 
 /// What was read of a document, and which places were left out because they are wrong.
@@ -181,7 +239,7 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema + Default>(
     if !document.readable {
         return Read { form: T::default(), wrong };
     }
-    for error in schema::check(&schema::of::<T>(), &document.value) {
+    for error in without_echoes(schema::check(&schema::of::<T>(), &document.value)) {
         let present = document.get(&error.path).is_some();
         if present {
             remove(&mut value, &error.path);
@@ -200,6 +258,20 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema + Default>(
         }));
     }
     Read { form: serde_json::from_value(value).unwrap_or_default(), wrong }
+}
+
+/// Leaves out that a key is missing where one that was probably meant to be it is reported already.
+pub(crate) fn without_echoes(errors: Vec<ParamError>) -> Vec<ParamError> {
+    let meant: Vec<Path> = errors.iter().filter_map(meant).collect();
+    let echo = |error: &ParamError| error.at_key && error.hint.is_none() && meant.contains(&error.path);
+    errors.into_iter().filter(|error| !echo(error)).collect()
+}
+
+/// The path of the key that an unknown one was probably meant to be.
+fn meant(error: &ParamError) -> Option<Path> {
+    let name = error.hint.as_ref().filter(|_| error.at_key)?.split('`').nth(1)?;
+    let (_, parents) = error.path.split_last()?;
+    Some(parents.iter().cloned().chain([Segment::Key(name.to_owned())]).collect())
 }
 
 /// Turns a mistake in a table into a diagnostic.

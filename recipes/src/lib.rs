@@ -7,8 +7,10 @@
 mod claims;
 mod diagnostic;
 mod document;
+mod editor;
 mod folder;
 mod form;
+mod lock;
 mod lower;
 mod pipeline;
 mod plan;
@@ -20,6 +22,8 @@ mod tests;
 mod workspace;
 
 pub use diagnostic::{Diagnostic, Owner, Place, Severity, SourceFile, render};
+pub use editor::{recipe_schema, settings_schema};
+pub use lock::{Difference, Entries, Lock, LockError};
 pub use plan::{Options, Planned, Signing};
 pub use settings::{ExternalPath, Settings, external_variable, parse_size};
 pub use workspace::Workspace;

@@ -35,7 +35,12 @@ pub(crate) struct Lowering<'p, 'a> {
 }
 
 impl<'p, 'a> Lowering<'p, 'a> {
-    pub(crate) fn new(planner: &'p mut Planner<'a>, recipe: &'a Recipe, step: &'a Step, context: &Value) -> Self {
+    pub(crate) fn new(
+        planner: &'p mut Planner<'a>,
+        recipe: &'a Recipe,
+        step: &'a Step,
+        context: &Value,
+    ) -> Self {
         // The engine replaces `{item…}` in a second pass; what is put in now must come out of it unchanged.
         let context = if step.for_each.is_some() { escaped(context) } else { context.clone() };
         Self { planner, recipe, step, context }
@@ -94,18 +99,26 @@ impl<'p, 'a> Lowering<'p, 'a> {
         let params = Params::new(table);
         if let Some(rule) = rule {
             let name = rule.id().name;
-            for error in rule.check(&params) {
+            for error in form::without_echoes(rule.check(&params)) {
                 let message = match (error.at_key, error.path.is_empty()) {
                     (true, _) => format!("{} of rule `{name}`", error.message),
                     (false, true) => format!("parameters of rule `{name}`: {}", error.message),
                     (false, false) => {
-                        format!("parameter `{}` of rule `{name}`: {}", display_path(&error.path), error.message)
+                        format!(
+                            "parameter `{}` of rule `{name}`: {}",
+                            display_path(&error.path),
+                            error.message
+                        )
                     }
                 };
                 if !(self.step.damaged && message.starts_with("missing")) {
                     let place = |path: &[Segment], at_key| self.step.param_place(self.recipe, path, at_key);
                     let diagnostic = form::from_param_error(error, message, place);
-                    self.report(diagnostic);
+                    // What a value stands for was checked as that value already.
+                    let said = self.planner.diagnostics.iter().any(|said| said.place == diagnostic.place);
+                    if !said || diagnostic.place.as_ref() == Some(&self.step.place) {
+                        self.report(diagnostic);
+                    }
                 }
             }
         }
@@ -123,7 +136,9 @@ impl<'p, 'a> Lowering<'p, 'a> {
             return Lookup::Is(value);
         }
         if name == "signing.signed_at" {
-            return Lookup::Unknown("give --signed-at, SOURCE_DATE_EPOCH, or `signed_at` in [release]".to_owned());
+            return Lookup::Unknown(
+                "give --signed-at, SOURCE_DATE_EPOCH, or `signed_at` in [release]".to_owned(),
+            );
         }
         let (parent, prefix) = match name.rsplit_once('.') {
             Some((parent, _)) => (template::member(&self.context, parent), format!("{parent}.")),
@@ -144,6 +159,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         let interface = rule.interface();
         let name_of_rule = rule.id().name;
         let mut inputs = BTreeMap::new();
+        let mut meant = Vec::new();
         let step = self.step;
         for (name, (place, texts)) in &step.inputs {
             let Some(kind) = interface.input_kind(name) else {
@@ -154,24 +170,31 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 };
                 let error = Diagnostic::error(format!("rule `{name_of_rule}` has no input `{name}`"));
                 self.report(error.at(place.clone()).label(label).did_you_mean(name, known()));
+                meant.extend(engine::schema::did_you_mean(name, known()));
                 continue;
             };
             let before = self.planner.diagnostics.len();
+            self.planner.excused = false;
             let sources = self.sources(name, kind, texts);
-            let wrong = self.planner.diagnostics.len() > before;
+            let wrong = self.planner.diagnostics.len() > before || self.planner.excused;
             let spec = interface.inputs.iter().find(|input| input.name == name);
             match sources.is_empty() {
                 true if !wrong && spec.is_some_and(|spec| spec.required) => {
-                    let error = Diagnostic::error(format!("input `{name}` of rule `{name_of_rule}` is left open"));
-                    self.report(error.at(place.clone()).label("nothing of this exists here, and the rule needs it"));
+                    let error =
+                        Diagnostic::error(format!("input `{name}` of rule `{name_of_rule}` is left open"));
+                    self.report(
+                        error.at(place.clone()).label("nothing of this exists here, and the rule needs it"),
+                    );
                 }
                 true => {}
                 false => drop(inputs.insert(name.clone(), sources)),
             }
         }
-        let missing = |spec: &&InputSpec| spec.required && !step.inputs.contains_key(spec.name);
+        let given = |name: &str| step.inputs.contains_key(name) || meant.contains(&name);
+        let missing = |spec: &&InputSpec| spec.required && !given(spec.name);
         for spec in interface.inputs.iter().filter(missing).filter(|_| !step.damaged) {
-            let error = Diagnostic::error(format!("input `{}` of rule `{name_of_rule}` is left open", spec.name));
+            let error =
+                Diagnostic::error(format!("input `{}` of rule `{name_of_rule}` is left open", spec.name));
             let label = format!("`{}`: {}", spec.name, spec.doc);
             self.report(error.at(step.place.clone()).label(label));
         }
@@ -220,7 +243,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             return vec![located.clone()];
         }
         let same = |text: String| Located { text, place: located.place.clone() };
-        let list = whole_name(text).and_then(|name| template::member(&self.context, name)).and_then(Value::as_array);
+        let list =
+            whole_name(text).and_then(|name| template::member(&self.context, name)).and_then(Value::as_array);
         if let Some(list) = list {
             let name = whole_name(text).unwrap_or_default();
             let place = crate::document::keys(&name.split('.').collect::<Vec<_>>());
@@ -266,7 +290,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 let found = self.planner.find_output(self.recipe, &reference, place);
                 let Some(found) = found else { return Ok(Vec::new()) };
                 if found.kind == Kind::File && reference.select.is_some() {
-                    let message = format!("output `{}` is one file, nothing can be chosen from it", found.output);
+                    let message =
+                        format!("output `{}` is one file, nothing can be chosen from it", found.output);
                     return Err(Box::new(Diagnostic::error(message).at(place.clone())));
                 }
                 // What is chosen from a tree may be a file or a folder: known when the tree is.
@@ -290,7 +315,9 @@ impl<'p, 'a> Lowering<'p, 'a> {
         if is_glob(pattern) {
             let found = folder.glob(base, pattern).map_err(&wrong)?;
             return match found.is_empty() && !optional {
-                true => Err(Box::new(wrong(format!("no file matches `{pattern}`")).label("add a `?` if that is meant"))),
+                true => Err(Box::new(
+                    wrong(format!("no file matches `{pattern}`")).label("add a `?` if that is meant"),
+                )),
                 false => Ok(found),
             };
         }
@@ -322,13 +349,17 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 Ok(Reference::Step(reference)) if reference.select.is_none() => reference,
                 _ => {
                     let message = format!("`{}` is nothing that a step can run for", located.text);
-                    self.report(wrong(message, "expected a list such as `values.donors` or a tree such as `:extract.descriptors`"));
+                    self.report(wrong(
+                        message,
+                        "expected a list such as `values.donors` or a tree such as `:extract.descriptors`",
+                    ));
                     return None;
                 }
             };
             let found = self.planner.find_output(self.recipe, &reference, &place)?;
             if found.kind != Kind::Tree {
-                let message = format!("output `{}` is a file, a step can run for each file of a tree", found.output);
+                let message =
+                    format!("output `{}` is a file, a step can run for each file of a tree", found.output);
                 self.report(wrong(message, "expected a tree of descriptors"));
                 return None;
             }
@@ -346,15 +377,21 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 Some(_) => format!("`{}` is no list", located.text),
                 None => format!("there is no `{}` in this recipe", located.text),
             };
-            self.report(wrong(message, "expected a list such as `values.donors` or a tree such as `:extract.descriptors`"));
+            self.report(wrong(
+                message,
+                "expected a list such as `values.donors` or a tree such as `:extract.descriptors`",
+            ));
             return None;
         };
         let mut items: BTreeMap<String, Item> = BTreeMap::new();
         let mut order = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
-            let path: Vec<Segment> = located.text.split('.').map(crate::document::key).chain([Segment::Index(index)]).collect();
+            let path: Vec<Segment> =
+                located.text.split('.').map(crate::document::key).chain([Segment::Index(index)]).collect();
             let place = self.recipe.document.value_place(&path);
-            let name = entry.as_str().or_else(|| entry.get("name").or_else(|| entry.get("id")).and_then(Value::as_str));
+            let name = entry
+                .as_str()
+                .or_else(|| entry.get("name").or_else(|| entry.get("id")).and_then(Value::as_str));
             let Some(name) = name.filter(|name| is_name(name)) else {
                 let error = Diagnostic::error("an entry that a step runs for needs a name").at(place);
                 self.report(error.label("expected `name` or `id`: letters, digits, `_`, `-`, `.`"));
@@ -411,7 +448,12 @@ fn escaped(value: &Value) -> Value {
 impl Planner<'_> {
     /// The output that a reference in `recipe` names. What is wrong is reported; an optional reference to a
     /// step that does not exist is nothing.
-    pub(crate) fn find_output(&mut self, recipe: &Recipe, reference: &StepReference, place: &Place) -> Option<Found> {
+    pub(crate) fn find_output(
+        &mut self,
+        recipe: &Recipe,
+        reference: &StepReference,
+        place: &Place,
+    ) -> Option<Found> {
         let workspace = self.workspace;
         let other = match &reference.recipe {
             None => recipe,
@@ -426,25 +468,31 @@ impl Planner<'_> {
         };
         let name = reference.step.as_str();
         if other.broken.contains(name) || !other.document.readable {
+            self.excused = true;
             return None;
         }
         let Some(step) = other.step(name) else {
             if !reference.optional {
                 let known = || other.steps.iter().map(|step| step.name.as_str());
                 let list = known().collect::<Vec<_>>().join(", ");
-                let error = Diagnostic::error(format!("`{}` has no step `{name}`", other.folder)).at(place.clone());
+                let error =
+                    Diagnostic::error(format!("`{}` has no step `{name}`", other.folder)).at(place.clone());
                 self.report_once(error.label(format!("expected one of: {list}")).did_you_mean(name, known()));
             }
             return None;
         };
         if !exists(step, self.options) {
             if !reference.optional {
-                let error = Diagnostic::error(format!("step `{name}` does not exist without a key to sign with"));
+                let error =
+                    Diagnostic::error(format!("step `{name}` does not exist without a key to sign with"));
                 self.report_once(error.at(place.clone()).help(format!("`:{name}?` leaves it out then")));
             }
             return None;
         }
-        let rule = self.catalogue.get(&step.rule.text)?;
+        let Some(rule) = self.catalogue.get(&step.rule.text) else {
+            self.excused = true;
+            return None;
+        };
         let outputs = &rule.interface().outputs;
         let found = match (&reference.output, outputs.as_slice()) {
             (Some(output), _) => outputs.iter().find(|spec| spec.name == output),

@@ -29,12 +29,18 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// Those of the workspace and the embedded ones.
-    pub(crate) fn load(folder: &Folder) -> Self {
+    /// The embedded ones.
+    pub(crate) fn embedded() -> Self {
         let mut pipelines = Self::default();
         for (name, text) in EMBEDDED {
             pipelines.add(name, format!("pipelines/{name}.toml (built in)"), text);
         }
+        pipelines
+    }
+
+    /// The embedded ones and, over them, those of the workspace.
+    pub(crate) fn load(folder: &Folder) -> Self {
+        let mut pipelines = Self::embedded();
         let own = WorkspacePath::parse("pipelines").map_or_else(|_| Vec::new(), |own| folder.list(&own));
         for (path, _) in own {
             let Some(name) = path.name().strip_suffix(".toml").filter(|name| is_name(name)) else { continue };

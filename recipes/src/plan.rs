@@ -64,6 +64,7 @@ pub(crate) fn plan(
         places: Vec::new(),
         externals: BTreeMap::new(),
         diagnostics: Vec::new(),
+        excused: false,
     };
     let needed = planner.closure(labels.iter().map(|label| label.recipe_path().clone()));
     for path in &needed {
@@ -90,6 +91,8 @@ pub(crate) struct Planner<'a> {
     places: Vec<Option<Place>>,
     externals: BTreeMap<String, PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// A reference led to something whose own mistake is reported: no more is to be said of it.
+    pub(crate) excused: bool,
 }
 
 /// Whether a step exists.
@@ -170,7 +173,8 @@ impl<'a> Planner<'a> {
             let names = || EXTERNALS.iter().map(|external| external.0);
             let known = names().map(|name| format!("@{name}")).collect::<Vec<_>>().join(", ");
             let error = Diagnostic::error(format!("unknown external `@{name}`")).at(place.clone());
-            self.diagnostics.push(error.label(format!("expected one of: {known}")).did_you_mean(name, names()));
+            self.diagnostics
+                .push(error.label(format!("expected one of: {known}")).did_you_mean(name, names()));
             return None;
         };
         if let Some(set) = self.workspace.settings().externals.get(name) {
@@ -180,7 +184,9 @@ impl<'a> Planner<'a> {
                 let error = Diagnostic::error(format!("@{name} is set to `{path}`, which does not exist"));
                 let error = error.of_machine();
                 self.diagnostics.push(match &set.place {
-                    Some(place) => error.at(place.clone()).label("correct it, or remove it to build from the stand-in"),
+                    Some(place) => {
+                        error.at(place.clone()).label("correct it, or remove it to build from the stand-in")
+                    }
                     None => error.help(format!("correct {variable}, or unset it to build from the stand-in")),
                 });
             }
@@ -215,7 +221,8 @@ impl<'a> Planner<'a> {
             let (nodes, placed): (Vec<NodeId>, Vec<Placed>) = match (label.step(), step) {
                 (Some(_), Some(number)) => {
                     let id = self.id(*number);
-                    let placed = outputs.into_iter().filter(|placed| placed.node == id && label.instance().is_none());
+                    let placed =
+                        outputs.into_iter().filter(|placed| placed.node == id && label.instance().is_none());
                     (vec![id], placed.collect())
                 }
                 (Some(_), None) if !recipe.document.readable => continue,
@@ -246,7 +253,8 @@ impl<'a> Planner<'a> {
                 Ok(Reference::Step(step)) if step.select.is_none() && step.recipe.is_none() => step,
                 _ => {
                     let error = Diagnostic::error(format!("`{}` is no output of this recipe", output.text));
-                    let error = error.at(output.place.clone()).label("expected one such as `:archive.archive`");
+                    let error =
+                        error.at(output.place.clone()).label("expected one such as `:archive.archive`");
                     self.report_once(error);
                     continue;
                 }
@@ -268,6 +276,7 @@ impl<'a> Planner<'a> {
 
     fn finish(mut self, targets: Vec<Target>) -> Result<Planned, Vec<Diagnostic>> {
         if self.diagnostics.iter().any(Diagnostic::is_error) {
+            self.diagnostics.sort_by_key(Diagnostic::order);
             return Err(self.diagnostics);
         }
         self.taint();
@@ -297,10 +306,12 @@ impl<'a> Planner<'a> {
     /// What is made from private bytes is private, however far down.
     fn taint(&mut self) {
         let probe = Plan::new();
-        let number: BTreeMap<NodeId, usize> = (0..self.nodes.len()).map(|at| (probe.reserve(at), at)).collect();
+        let number: BTreeMap<NodeId, usize> =
+            (0..self.nodes.len()).map(|at| (probe.reserve(at), at)).collect();
         loop {
             let private: Vec<bool> = self.nodes.iter().map(|node| node.private).collect();
-            let is_private = |node: &NodeId| number.get(node).and_then(|at| private.get(*at)).copied() == Some(true);
+            let is_private =
+                |node: &NodeId| number.get(node).and_then(|at| private.get(*at)).copied() == Some(true);
             let mut changed = false;
             for node in self.nodes.iter_mut().filter(|node| !node.private) {
                 let by_input = node.inputs.values().flatten().any(|source| match source {

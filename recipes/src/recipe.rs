@@ -64,7 +64,7 @@ impl Step {
             true => document.key_place(path),
             false => document.value_place(path),
         };
-        for length in (0..=path.len()).rev() {
+        for length in (1..=path.len()).rev() {
             let (prefix, rest) = path.split_at(length);
             for (document, step) in &self.layers {
                 let full = [step.as_slice(), &[key("params")], prefix].concat();
@@ -72,7 +72,9 @@ impl Step {
                     continue;
                 }
                 let whole = document.get(&full).and_then(Value::as_str).and_then(whole_name);
-                if let Some(name) = whole.filter(|_| !Arc::ptr_eq(document, &recipe.document) || !rest.is_empty()) {
+                if let Some(name) =
+                    whole.filter(|_| !Arc::ptr_eq(document, &recipe.document) || !rest.is_empty())
+                {
                     let names: Vec<&str> = name.split('.').collect();
                     let value = keys(&names);
                     if recipe.document.has(&value) {
@@ -231,11 +233,12 @@ impl Recipe {
             let value = given.get(name).or_else(|| schema.get("default"));
             let Some(value) = value else {
                 let doc = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-                let error = Diagnostic::error(format!("missing value `{name}` of the pipeline `{}`", pipeline.name));
+                let error =
+                    Diagnostic::error(format!("missing value `{name}` of the pipeline `{}`", pipeline.name));
                 self.error(error.at(document.key_place(&base)).label(format!("`{name}`: {doc}")));
                 continue;
             };
-            for error in schema::check(&Value::Object(schema.clone()), value) {
+            for error in form::without_echoes(schema::check(&Value::Object(schema.clone()), value)) {
                 let path = [base.clone(), error.path.clone()].concat();
                 let message = match error.at_key {
                     true => error.message.replacen("parameter", "key", 1),
@@ -251,9 +254,10 @@ impl Recipe {
         let names = || declared.keys().map(String::as_str);
         for name in given.keys().filter(|name| !declared.contains_key(*name)) {
             let known = names().collect::<Vec<_>>().join(", ");
-            let error = Diagnostic::error(format!("unknown value `{name}` of the pipeline `{}`", pipeline.name))
-                .at(document.key_place(&keys(&["values", name])))
-                .label(format!("expected one of: {known}"));
+            let error =
+                Diagnostic::error(format!("unknown value `{name}` of the pipeline `{}`", pipeline.name))
+                    .at(document.key_place(&keys(&["values", name])))
+                    .label(format!("expected one of: {known}"));
             self.error(error.did_you_mean(name, names()));
         }
         self.values = Value::Object(values);
@@ -305,14 +309,18 @@ impl Recipe {
                     match at.and_then(|at| self.steps.get_mut(at)) {
                         Some(old) if form.replace => *old = step,
                         Some(_) => {
-                            let error = Diagnostic::error(format!("the pipeline `{pipeline}` has a step `{name}` already"));
+                            let error = Diagnostic::error(format!(
+                                "the pipeline `{pipeline}` has a step `{name}` already"
+                            ));
                             self.error(error.at(place).help(
                                 "leave `rule` out to change its inputs and parameters, or say `replace = true`",
                             ));
                         }
                         None if form.replace => {
-                            let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();
-                            let error = Diagnostic::error(format!("there is no step `{name}` to replace")).at(place);
+                            let names: Vec<String> =
+                                self.steps.iter().map(|step| step.name.clone()).collect();
+                            let error =
+                                Diagnostic::error(format!("there is no step `{name}` to replace")).at(place);
                             self.error(error.did_you_mean(&name, names.iter().map(String::as_str)));
                         }
                         None => self.steps.push(step),
@@ -326,7 +334,9 @@ impl Recipe {
                     let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();
                     let error = Diagnostic::error(format!("step `{name}` has no rule")).at(place);
                     let label = match pipeline {
-                        Some(pipeline) => format!("the pipeline `{}` has no step of this name", pipeline.name),
+                        Some(pipeline) => {
+                            format!("the pipeline `{}` has no step of this name", pipeline.name)
+                        }
                         None => "expected `rule`".to_owned(),
                     };
                     let known = names.iter().map(String::as_str).filter(|_| pipeline.is_some());
@@ -336,13 +346,23 @@ impl Recipe {
         }
     }
 
-    fn new_step(&self, document: &Arc<Document>, path: &[Segment], form: &StepForm, name: &str, rule: &str) -> Step {
+    fn new_step(
+        &self,
+        document: &Arc<Document>,
+        path: &[Segment],
+        form: &StepForm,
+        name: &str,
+        rule: &str,
+    ) -> Step {
         let at = |name: &str| document.value_place(&[path, &[key(name)]].concat());
         Step {
             name: name.to_owned(),
             place: at("name"),
             rule: Located { text: rule.to_owned(), place: at("rule") },
-            for_each: form.for_each.as_ref().map(|text| Located { text: text.clone(), place: at("for_each") }),
+            for_each: form
+                .for_each
+                .as_ref()
+                .map(|text| Located { text: text.clone(), place: at("for_each") }),
             when: form.when,
             inputs: inputs(document, path, form),
             params: form.params.clone(),
@@ -353,6 +373,7 @@ impl Recipe {
 
     fn change(&mut self, at: usize, document: &Arc<Document>, path: &[Segment], form: &StepForm) {
         let Some(step) = self.steps.get_mut(at) else { return };
+        step.place = document.value_place(&[path, &[key("name")]].concat());
         step.inputs.extend(inputs(document, path, form));
         merge(&mut step.params, &form.params);
         step.layers.insert(0, (Arc::clone(document), path.to_vec()));

@@ -45,9 +45,11 @@ impl Reference {
             return StepReference::parse(recipe, step, optional).map(Self::Step);
         }
         if body.contains("{item") {
-            return Err("`{item…}` can choose from what a step made (`:step.output/{item.name}`), not a file \
+            return Err(
+                "`{item…}` can choose from what a step made (`:step.output/{item.name}`), not a file \
                         of the workspace"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let (pattern, from_root) = match body.strip_prefix("//") {
             Some(pattern) => (pattern, true),
@@ -77,7 +79,9 @@ impl StepReference {
         };
         let names_fit = is_name(step) && output.as_deref().is_none_or(is_name);
         if !names_fit || select.as_deref() == Some("") {
-            return Err(format!("`:{rest}` names no output, expected `:step`, `:step.output` or `:step.output/path`"));
+            return Err(format!(
+                "`:{rest}` names no output, expected `:step`, `:step.output` or `:step.output/path`"
+            ));
         }
         Ok(Self { recipe, step: step.to_owned(), output, select, optional })
     }
@@ -94,15 +98,16 @@ mod tests {
 
     #[test]
     fn all_forms_are_read() {
-        let step = |recipe: Option<&str>, step: &str, output: Option<&str>, select: Option<&str>, optional| {
-            Ok(Reference::Step(StepReference {
-                recipe: recipe.map(|path| WorkspacePath::parse(path).unwrap()),
-                step: step.to_owned(),
-                output: output.map(str::to_owned),
-                select: select.map(str::to_owned),
-                optional,
-            }))
-        };
+        let step =
+            |recipe: Option<&str>, step: &str, output: Option<&str>, select: Option<&str>, optional| {
+                Ok(Reference::Step(StepReference {
+                    recipe: recipe.map(|path| WorkspacePath::parse(path).unwrap()),
+                    step: step.to_owned(),
+                    output: output.map(str::to_owned),
+                    select: select.map(str::to_owned),
+                    optional,
+                }))
+            };
         assert_eq!(Reference::parse(":rename"), step(None, "rename", None, None, false));
         assert_eq!(Reference::parse(":sign?"), step(None, "sign", None, None, true));
         assert_eq!(

@@ -6,13 +6,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use engine::WorkspacePath;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::document::{Document, keys};
 use crate::folder::Folder;
-use crate::form;
+use crate::form::{self, SettingsForm};
 
 /// The externals: name, variable that sets it, and what its stand-in is.
 pub(crate) const EXTERNALS: [(&str, &str, &str); 4] = [
@@ -46,59 +44,6 @@ pub struct ExternalPath {
     pub place: Option<Place>,
 }
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct SettingsForm {
-    /// The version of this form.
-    #[schemars(required, range(min = 1, max = 1))]
-    #[allow(dead_code, reason = "checked by the schema")]
-    schema: Option<u32>,
-    /// The game's folder `Paks`.
-    #[serde(default)]
-    game: PathForm,
-    /// The `.usmap` of the game's build.
-    #[serde(default)]
-    mappings: PathForm,
-    /// A folder of Halo CE maps.
-    #[serde(default)]
-    ce_maps: PathForm,
-    /// A released runtime pack.
-    #[serde(default)]
-    runtime: PathForm,
-    /// Files of tools, by name.
-    #[serde(default)]
-    tools: BTreeMap<String, String>,
-    /// The store.
-    #[serde(default)]
-    store: StoreForm,
-    /// What signs.
-    #[serde(default)]
-    signing: SigningForm,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PathForm {
-    /// Where it lies; below the workspace's root when relative.
-    path: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct StoreForm {
-    /// Its folder.
-    path: Option<String>,
-    /// Its size cap, such as `20G`.
-    size: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SigningForm {
-    /// A file with the seed to sign with.
-    seed_file: Option<String>,
-}
-
 impl Settings {
     pub(crate) fn load(
         folder: &Folder,
@@ -111,7 +56,8 @@ impl Settings {
             match folder.read(&path) {
                 Ok(Some(text)) => settings.add(folder.root(), name, text, diagnostics),
                 Ok(None) if name == "bake.toml" => {
-                    let message = format!("`{}` is no workspace: it has no bake.toml", folder.root().display());
+                    let message =
+                        format!("`{}` is no workspace: it has no bake.toml", folder.root().display());
                     diagnostics.push(Diagnostic::error(message));
                 }
                 Ok(None) => {}

@@ -87,15 +87,21 @@ impl Workspace {
             return self.some(pattern, self.recipes().into_iter().filter(below).collect());
         }
         let text = text.strip_suffix("/recipe.toml").unwrap_or(text);
-        let label: Label = text.parse().map_err(|error: engine::LabelError| Diagnostic::error(error.to_string()))?;
+        let label: Label =
+            text.parse().map_err(|error: engine::LabelError| Diagnostic::error(error.to_string()))?;
         let Some(recipe) = self.recipes.get(label.recipe_path()) else {
             return Err(Box::new(self.no_recipe(label.recipe_path().as_str())));
         };
         let known = recipe.steps.iter().map(|step| step.name.as_str());
         match label.step() {
-            Some(step) if recipe.step(step).is_none() && !recipe.broken.contains(step) && recipe.document.readable => {
+            Some(step)
+                if recipe.step(step).is_none()
+                    && !recipe.broken.contains(step)
+                    && recipe.document.readable =>
+            {
                 let list = known.clone().collect::<Vec<_>>().join(", ");
-                let error = Diagnostic::error(format!("`{}` has no step `{step}`, it has: {list}", recipe.folder));
+                let error =
+                    Diagnostic::error(format!("`{}` has no step `{step}`, it has: {list}", recipe.folder));
                 Err(Box::new(error.did_you_mean(step, known)))
             }
             _ => Ok(vec![label]),
@@ -106,7 +112,9 @@ impl Workspace {
         if labels.is_empty() {
             let tops = RECIPE_FOLDERS.map(|top| format!("`{top}/`")).join(" and ");
             let error = Diagnostic::error(format!("`{pattern}` names no recipe"));
-            return Err(Box::new(error.help(format!("recipes are files `recipe.toml` in folders below {tops}"))));
+            return Err(Box::new(
+                error.help(format!("recipes are files `recipe.toml` in folders below {tops}")),
+            ));
         }
         Ok(labels)
     }

@@ -4,7 +4,9 @@ use super::{mistakes, mistakes_of};
 
 /// A recipe with a step that is right, and what follows.
 fn recipe(rest: &str) -> String {
-    format!("schema = 1\n[[step]]\nname = \"ground\"\nrule = \"cook-texture\"\ninputs.image = \"a.png\"\n{rest}")
+    format!(
+        "schema = 1\n[[step]]\nname = \"ground\"\nrule = \"cook-texture\"\ninputs.image = \"a.png\"\n{rest}"
+    )
 }
 
 fn of_recipe(rest: &str) -> String {
@@ -14,27 +16,27 @@ fn of_recipe(rest: &str) -> String {
 #[test]
 fn unknown_parameter_and_wrong_types() {
     insta::assert_snapshot!(of_recipe("params.formt = \"bc7\"\nparams.srgb = 1\nparams.mips.filter = 2\n"), @r#"
+    error: missing parameter `format` of rule `cook-texture`
+     --> maps/bgl/recipe.toml:3:8
+      |
+    3 | name = "ground"
+      |        ^^^^^^^^ `format`: Block format.
     error: unknown parameter `formt` of rule `cook-texture`
      --> maps/bgl/recipe.toml:6:8
       |
     6 | params.formt = "bc7"
       |        ^^^^^ expected one of: format, mips, srgb
     help: did you mean `format`?
-    error: parameter `mips.filter` of rule `cook-texture`: found the number 2
-     --> maps/bgl/recipe.toml:8:22
-      |
-    8 | params.mips.filter = 2
-      |                      ^ expected a text
     error: parameter `srgb` of rule `cook-texture`: found the number 1
      --> maps/bgl/recipe.toml:7:15
       |
     7 | params.srgb = 1
       |               ^ expected true or false
-    error: missing parameter `format` of rule `cook-texture`
-     --> maps/bgl/recipe.toml:6:1
+    error: parameter `mips.filter` of rule `cook-texture`: found the number 2
+     --> maps/bgl/recipe.toml:8:22
       |
-    6 | params.formt = "bc7"
-      | ^^^^^^ `format`: Block format.
+    8 | params.mips.filter = 2
+      |                      ^ expected a text
     "#);
     insta::assert_snapshot!(of_recipe("params.format = \"bc71\"\n"), @r#"
     error: parameter `format` of rule `cook-texture`: "bc71" is not allowed here
@@ -51,44 +53,28 @@ fn unknown_keys_and_wrong_forms() {
     let text = "shema = 1\npipline = \"x\"\noutputs = \":a\"\n[release]\nname = \"x\"\nversion = \"1.0\"\ncode = \"abcd\"\n\
                 deps = [{ slug = \"x\", range = \"^^1\" }]\n[[step]]\nnme = \"a\"\n[[step]]\nname = \"B\"\nrule = 7\n";
     insta::assert_snapshot!(mistakes(&[("maps/bgl/recipe.toml", text)]), @r#"
-    error: `outputs`: found the text ":a"
-     --> maps/bgl/recipe.toml:3:11
-      |
-    3 | outputs = ":a"
-      |           ^^^^ expected a list
-    error: unknown key `pipline`
-     --> maps/bgl/recipe.toml:2:1
-      |
-    2 | pipline = "x"
-      | ^^^^^^^ expected one of: outputs, pipeline, release, schema, step, values
-    help: did you mean `pipeline`?
     error: unknown key `shema`
      --> maps/bgl/recipe.toml:1:1
       |
     1 | shema = 1
       | ^^^^^ expected one of: outputs, pipeline, release, schema, step, values
     help: did you mean `schema`?
-    error: unknown key `nme`
-      --> maps/bgl/recipe.toml:10:1
-       |
-    10 | nme = "a"
-       | ^^^ expected one of: for_each, inputs, name, params, replace, rule, when
-    help: did you mean `name`?
-    error: missing key `name`
-     --> maps/bgl/recipe.toml:9:1
-      |
-    9 | [[step]]
-      | ^^^^^^^^ `name`: Its name: lower-case letters, digits, `_` and `-`.
-    error: `step[1].rule`: found the number 7
-      --> maps/bgl/recipe.toml:13:8
-       |
-    13 | rule = 7
-       |        ^ expected a text
     error: missing key `schema`
      --> maps/bgl/recipe.toml:1:1
       |
     1 | shema = 1
       | ^ `schema`: The version of this form.
+    error: unknown key `pipline`
+     --> maps/bgl/recipe.toml:2:1
+      |
+    2 | pipline = "x"
+      | ^^^^^^^ expected one of: outputs, pipeline, release, schema, step, values
+    help: did you mean `pipeline`?
+    error: `outputs`: found the text ":a"
+     --> maps/bgl/recipe.toml:3:11
+      |
+    3 | outputs = ":a"
+      |           ^^^^ expected a list
     error: `1.0` is no version: unexpected end of input while parsing minor version number
      --> maps/bgl/recipe.toml:6:11
       |
@@ -104,11 +90,27 @@ fn unknown_keys_and_wrong_forms() {
       |
     8 | deps = [{ slug = "x", range = "^^1" }]
       |                               ^^^^^ expected one such as ^1.2.0
+    error: missing key `name`
+     --> maps/bgl/recipe.toml:9:1
+      |
+    9 | [[step]]
+      | ^^^^^^^^ `name`: Its name: lower-case letters, digits, `_` and `-`.
+    error: unknown key `nme`
+      --> maps/bgl/recipe.toml:10:1
+       |
+    10 | nme = "a"
+       | ^^^ expected one of: for_each, inputs, name, params, replace, rule, when
+    help: did you mean `name`?
     error: `B` cannot name a step
       --> maps/bgl/recipe.toml:12:8
        |
     12 | name = "B"
        |        ^^^ expected lower-case letters, digits, `_` and `-`
+    error: `step[1].rule`: found the number 7
+      --> maps/bgl/recipe.toml:13:8
+       |
+    13 | rule = 7
+       |        ^ expected a text
     "#);
 }
 
@@ -129,22 +131,17 @@ fn unknown_rule_and_step_without_one() {
     let text = "schema = 1\n[[step]]\nname = \"a\"\nrule = \"cook-txture\"\n[[step]]\nname = \"b\"\n\
                 [[step]]\nname = \"c\"\nrule = \"gather\"\ninputs.files = [\":a\", \":b\"]\n";
     insta::assert_snapshot!(mistakes(&[("maps/bgl/recipe.toml", text)]), @r#"
-    error: step `b` has no rule
-     --> maps/bgl/recipe.toml:6:8
-      |
-    6 | name = "b"
-      |        ^^^ expected `rule`
     error: unknown rule `cook-txture`
      --> maps/bgl/recipe.toml:4:8
       |
     4 | rule = "cook-txture"
       |        ^^^^^^^^^^^^^ `bake rules` lists them all
     help: did you mean `cook-texture`?
-    error: input `files` of rule `gather` is left open
-      --> maps/bgl/recipe.toml:10:8
-       |
-    10 | inputs.files = [":a", ":b"]
-       |        ^^^^^ nothing of this exists here, and the rule needs it
+    error: step `b` has no rule
+     --> maps/bgl/recipe.toml:6:8
+      |
+    6 | name = "b"
+      |        ^^^ expected `rule`
     "#);
 }
 
@@ -189,11 +186,6 @@ fn inputs_left_open_or_unknown() {
     5 | inputs.imge = "recipe.toml"
       |        ^^^^ expected one of: image
     help: did you mean `image`?
-    error: input `image` of rule `cook-texture` is left open
-     --> maps/bgl/recipe.toml:3:8
-      |
-    3 | name = "a"
-      |        ^^^ `image`: The image.
     error: input `files` of rule `gather` is left open
       --> maps/bgl/recipe.toml:10:8
        |
@@ -245,6 +237,17 @@ fn references_to_nothing() {
                 [[step]]\nname = \"d\"\nrule = \"gather\"\ninputs.files = \"recipe.toml\"\nfor_each = \"values.nothing\"\n\
                 [values]\nn = 1\nlist = [\"a\", { id = \"a\" }, { x = 1 }]\n";
     insta::assert_snapshot!(mistakes(&[("maps/bgl/recipe.toml", text)]), @r#"
+    error: step `a` has no output `al`
+     --> maps/bgl/recipe.toml:2:12
+      |
+    2 | outputs = [":a.al", "a"]
+      |            ^^^^^^^ expected one of: all, list
+    help: did you mean `all`?
+    error: `a` is no output of this recipe
+     --> maps/bgl/recipe.toml:2:21
+      |
+    2 | outputs = [":a.al", "a"]
+      |                     ^^^ expected one such as `:archive.archive`
     error: `maps/bgl` has no step `bb`
      --> maps/bgl/recipe.toml:6:17
       |
@@ -284,16 +287,6 @@ fn references_to_nothing() {
       |
     6 | inputs.files = [":bb", "maps/other:x", ":b", ":b.lst", "@gme", "{item}", "{release.id}"]
       |                                                                          ^^^^^^^^^^^^^^
-    error: two entries are called `a`
-      --> maps/bgl/recipe.toml:24:14
-       |
-    24 | list = ["a", { id = "a" }, { x = 1 }]
-       |              ^^^^^^^^^^^^
-    error: an entry that a step runs for needs a name
-      --> maps/bgl/recipe.toml:24:28
-       |
-    24 | list = ["a", { id = "a" }, { x = 1 }]
-       |                            ^^^^^^^^^ expected `name` or `id`: letters, digits, `_`, `-`, `.`
     error: `values.n` is no list
       --> maps/bgl/recipe.toml:16:12
        |
@@ -304,17 +297,16 @@ fn references_to_nothing() {
        |
     21 | for_each = "values.nothing"
        |            ^^^^^^^^^^^^^^^^ expected a list such as `values.donors` or a tree such as `:extract.descriptors`
-    error: step `a` has no output `al`
-     --> maps/bgl/recipe.toml:2:12
-      |
-    2 | outputs = [":a.al", "a"]
-      |            ^^^^^^^ expected one of: all, list
-    help: did you mean `all`?
-    error: `a` is no output of this recipe
-     --> maps/bgl/recipe.toml:2:21
-      |
-    2 | outputs = [":a.al", "a"]
-      |                     ^^^ expected one such as `:archive.archive`
+    error: two entries are called `a`
+      --> maps/bgl/recipe.toml:24:14
+       |
+    24 | list = ["a", { id = "a" }, { x = 1 }]
+       |              ^^^^^^^^^^^^
+    error: an entry that a step runs for needs a name
+      --> maps/bgl/recipe.toml:24:28
+       |
+    24 | list = ["a", { id = "a" }, { x = 1 }]
+       |                            ^^^^^^^^^ expected `name` or `id`: letters, digits, `_`, `-`, `.`
     "#);
 }
 
@@ -383,16 +375,6 @@ fn claims_of_two_recipes() {
         ("maps/three/recipe.toml", own),
     ];
     insta::assert_snapshot!(mistakes_of(&files, &["forge-packs/one"]), @r#"
-    error: `forge-packs/one` and `forge-packs/two` both claim the code `ABC`
-     --> forge-packs/two/recipe.toml:6:8
-      |
-    6 | code = "ABC"
-      |        ^^^^^ claimed here
-      |
-     ::: forge-packs/one/recipe.toml:6:8
-      |
-    6 | code = "ABC"
-      |        ^^^^^ and here
     error: `forge-packs/one` and `forge-packs/two` both claim the release id `same`
      --> forge-packs/two/recipe.toml:5:6
       |
@@ -403,18 +385,28 @@ fn claims_of_two_recipes() {
       |
     5 | id = "same"
       |      ^^^^^^ and here
+    error: `forge-packs/one` and `forge-packs/two` both claim the code `ABC`
+     --> forge-packs/two/recipe.toml:6:8
+      |
+    6 | code = "ABC"
+      |        ^^^^^ claimed here
+      |
+     ::: forge-packs/one/recipe.toml:6:8
+      |
+    6 | code = "ABC"
+      |        ^^^^^ and here
     "#);
     insta::assert_snapshot!(mistakes_of(&files, &["maps/three"]), @r#"
     error: `forge-packs/two` and `maps/three` both claim the container name `pakchunk7-same_P`
-      --> maps/three/recipe.toml:5:15
-       |
-     5 | params.name = "pakchunk7-same_P"
-       |               ^^^^^^^^^^^^^^^^^^ claimed here
-       |
-      ::: pipelines/forge-pack.toml (built in):56:15
-       |
-    56 | params.name = "pakchunk{values.chunk}-{release.id}_P"
-       |               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ and here
+     --> maps/three/recipe.toml:5:15
+      |
+    5 | params.name = "pakchunk7-same_P"
+      |               ^^^^^^^^^^^^^^^^^^ claimed here
+      |
+     ::: forge-packs/two/recipe.toml:2:12
+      |
+    2 | pipeline = "forge-pack"
+      |            ^^^^^^^^^^^^ and here
     "#);
 }
 
@@ -448,28 +440,28 @@ fn pipelines_and_their_values() {
       |
     5 | version = "1"
       |           ^^^ expected one such as 1.0.0 or 1.2.0-beta.1
-    error: `values.chunk`: -1 is out of range
-     --> forge-packs/one/recipe.toml:8:9
-      |
-    8 | chunk = -1
-      |         ^^ expected at least 0
-    error: unknown key `pakage`
-     --> forge-packs/one/recipe.toml:9:25
-      |
-    9 | donors = [{ name = "a", pakage = "b" }]
-      |                         ^^^^^^ expected one of: name, package
-    help: did you mean `package`?
-    error: missing key `package`
-     --> forge-packs/one/recipe.toml:9:11
-      |
-    9 | donors = [{ name = "a", pakage = "b" }]
-      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `package`: The package's path in the game, such as `/Game/Props/SM_Crate`.
     error: unknown value `chnk` of the pipeline `forge-pack`
      --> forge-packs/one/recipe.toml:7:1
       |
     7 | chnk = 3
       | ^^^^ expected one of: chunk, docs, donors
     help: did you mean `chunk`?
+    error: `values.chunk`: -1 is out of range
+     --> forge-packs/one/recipe.toml:8:9
+      |
+    8 | chunk = -1
+      |         ^^ expected at least 0
+    error: missing key `package`
+     --> forge-packs/one/recipe.toml:9:11
+      |
+    9 | donors = [{ name = "a", pakage = "b" }]
+      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `package`: The package's path in the game, such as `/Game/Props/SM_Crate`.
+    error: unknown key `pakage`
+     --> forge-packs/one/recipe.toml:9:25
+      |
+    9 | donors = [{ name = "a", pakage = "b" }]
+      |                         ^^^^^^ expected one of: name, package
+    help: did you mean `package`?
     error: the pipeline `forge-pack` has a step `pack` already
       --> forge-packs/one/recipe.toml:11:8
        |
@@ -488,17 +480,6 @@ fn pipelines_and_their_values() {
     16 | name = "extra"
        |        ^^^^^^^
     help: did you mean `extract`?
-    error: unknown parameter `pakage` of rule `extract-donors`
-     --> forge-packs/one/recipe.toml:9:25
-      |
-    9 | donors = [{ name = "a", pakage = "b" }]
-      |                         ^^^^^^ expected one of: name, package
-    help: did you mean `package`?
-    error: missing parameter `package` of rule `extract-donors`
-     --> forge-packs/one/recipe.toml:9:11
-      |
-    9 | donors = [{ name = "a", pakage = "b" }]
-      |           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
     "#);
 }
 
@@ -517,7 +498,8 @@ fn a_parameter_that_a_value_stands_for_is_shown_where_it_was_written() {
 
 #[test]
 fn labels_that_name_nothing() {
-    let files = [("maps/bgl/recipe.toml", recipe("params.format = \"bc1\"\n")), ("maps/bgl/a.png", String::new())];
+    let files =
+        [("maps/bgl/recipe.toml", recipe("params.format = \"bc1\"\n")), ("maps/bgl/a.png", String::new())];
     let files = files.each_ref().map(|(path, text)| (*path, text.as_str()));
     let found = mistakes_of(&files, &["maps/bg1", "maps/bgl:grund", "forge-packs/...", "a:b:c:d"]);
     insta::assert_snapshot!(found, @r#"

@@ -1,12 +1,15 @@
 //! Whole workspaces in temporary folders: what plans hold, and what is said of wrong recipes.
 
+mod editor;
 mod mistakes;
 mod plans;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use engine::{Catalogue, Cx, External, Facts, Import, Inputs, Interface, Kind, Outputs, Pure, RuleError, import, pure};
+use engine::{
+    Catalogue, Cx, External, Facts, Import, Inputs, Interface, Kind, Outputs, Pure, RuleError, import, pure,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -97,14 +100,22 @@ pure_rule!(Gather, "gather", Nothing, {
     interface.output("all", Kind::Tree, "All of them.").output("list", Kind::File, "Their names.")
 });
 pure_rule!(PackRule, "pack", Pack, {
-    Interface::new().input("packages", Kind::Tree, "Packages.").output("container", Kind::Tree, "The container.")
+    Interface::new().input("packages", Kind::Tree, "Packages.").output(
+        "container",
+        Kind::Tree,
+        "The container.",
+    )
 });
 pure_rule!(Rename, "rename-package", Anything, {
     Interface::new().input("package", Kind::Tree, "It.").output("package", Kind::Tree, "It, renamed.")
 });
 pure_rule!(Manifest, "manifest", Anything, Interface::new().output("members", Kind::Tree, "Members."));
 pure_rule!(Sign, "sign", Anything, {
-    Interface::new().input("members", Kind::Tree, "Members.").output("signature", Kind::File, "The signature.")
+    Interface::new().input("members", Kind::Tree, "Members.").output(
+        "signature",
+        Kind::File,
+        "The signature.",
+    )
 });
 pure_rule!(Archive, "archive-and-verify", Anything, {
     let interface = Interface::new().input("members", Kind::Tree, "Members.");
@@ -123,7 +134,11 @@ impl Import for Extract {
     const DOC: &'static str = "An import of the tests.";
     fn interface() -> Interface {
         let interface = Interface::new().input("game", Kind::External, "The game.");
-        interface.output("packages", Kind::Tree, "Packages.").output("descriptors", Kind::Tree, "What they are.")
+        interface.output("packages", Kind::Tree, "Packages.").output(
+            "descriptors",
+            Kind::Tree,
+            "What they are.",
+        )
     }
     fn identify(_: &Take, _: &dyn External) -> Result<(Facts, ()), RuleError> {
         Ok((Facts::new(), ()))

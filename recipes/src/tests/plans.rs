@@ -25,9 +25,12 @@ fn show(plan: &Plan) -> String {
         let private = if node.private { " private" } else { "" };
         out += &format!("{} = {}{private} {}\n", node.label, node.rule, node.params.canonical_text());
         match &node.for_each {
-            Some(ForEach::Tree { node, output }) => out += &format!("  for each {}.{output}\n", plan.node(*node).label),
+            Some(ForEach::Tree { node, output }) => {
+                out += &format!("  for each {}.{output}\n", plan.node(*node).label)
+            }
             Some(ForEach::List(items)) => {
-                let items: Vec<String> = items.iter().map(|item| format!("{}={}", item.name, item.value)).collect();
+                let items: Vec<String> =
+                    items.iter().map(|item| format!("{}={}", item.name, item.value)).collect();
                 out += &format!("  for each {}\n", items.join(" "));
             }
             None => {}
@@ -169,8 +172,13 @@ fn own_steps_lists_globs_and_other_recipes() {
       files: maps/two/recipe.toml as recipe.toml
     maps/one: all (all in maps/one, list in maps/one)
     "#);
-    assert!(planned.plan.made_from.contains_key(&engine::WorkspacePath::parse("maps/one/docs/deep").unwrap()));
-    assert_eq!(planned.plan.made_from.get(&engine::WorkspacePath::parse("maps/one/none").unwrap()), Some(&None));
+    assert!(
+        planned.plan.made_from.contains_key(&engine::WorkspacePath::parse("maps/one/docs/deep").unwrap())
+    );
+    assert_eq!(
+        planned.plan.made_from.get(&engine::WorkspacePath::parse("maps/one/none").unwrap()),
+        Some(&None)
+    );
 }
 
 #[test]
