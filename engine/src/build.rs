@@ -13,7 +13,7 @@ use cache::{ActionDigest, Digest, Output, Store, StoreError, Tree, WorkspacePath
 use crate::error::{Failure, RuleError};
 use crate::event::Sink;
 use crate::external::External;
-use crate::history::History;
+use crate::history::{History, NoHistory};
 use crate::io::Signer;
 use crate::label::{Label, is_name};
 use crate::place::PlacedFile;
@@ -92,7 +92,7 @@ pub struct Report {
     /// build the whole.
     pub incomplete: bool,
     /// All steps and instances that have outputs.
-    pub done: BTreeMap<Label, (Option<ActionDigest>, Outputs)>,
+    pub done: BTreeMap<Label, StepDone>,
 }
 
 impl Report {
@@ -100,6 +100,17 @@ impl Report {
     pub fn is_success(&self) -> bool {
         self.failed.is_empty() && !self.cancelled && !self.incomplete && self.store_error.is_none()
     }
+}
+
+/// What a step or an instance has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepDone {
+    /// Its identity; absent for a step that spread out.
+    pub action: Option<ActionDigest>,
+    /// Its outputs by name.
+    pub outputs: Arc<BTreeMap<String, Output>>,
+    /// How long its last run took, in milliseconds; 0 when that is not known.
+    pub duration_ms: u64,
 }
 
 /// A step that failed.
@@ -157,10 +168,12 @@ pub fn build(
         let unknown = || BuildError::UnknownRule { label: node.label.clone(), rule: node.rule.clone() };
         rules.push(options.catalogue.get(&node.rule).ok_or_else(unknown)?);
     }
+    // A part comes with all that is remembered of it; opening an index for it would take longer than it does.
+    let history = if last.part_of.is_some() { &NoHistory } else { options.history };
     let context = Context {
         store: options.store,
-        history: options.history,
-        sources: Sources::new(options.workspace, options.store, options.history),
+        history,
+        sources: Sources::new(options.workspace, options.store, history),
         trees: Trees::new(options.store),
         externals: options.externals,
         tools: options.tools,

@@ -35,7 +35,7 @@ mod why;
 pub use cache::{Digest, WorkspacePath};
 
 pub use action::{Action, ManifestError, Tool};
-pub use build::{Artifact, BuildError, Built, Failed, Options, Report, build};
+pub use build::{Artifact, BuildError, Built, Failed, Options, Report, StepDone, build};
 pub use error::{Failure, Lost, RuleError};
 pub use event::{Event, Outcome, Sink};
 pub use external::{External, FolderExternal, ReadAt, TreeExternal};

@@ -3,7 +3,7 @@
 //! The front end makes it once; the loop only reads it. petgraph stays inside this file: cycles are
 //! found and reported here, and the loop works on dense arrays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -235,6 +235,27 @@ impl Plan {
         }
         let order = self.order()?;
         Ok(order.into_iter().filter(|id| wanted[id.index()]).collect())
+    }
+
+    /// The steps (by number) of which targets want some instances only: no target and no other step wants the
+    /// whole.
+    pub(crate) fn only(&self, needed: &[NodeId]) -> BTreeMap<usize, BTreeSet<String>> {
+        let mut only: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        for target in &self.targets {
+            for node in &target.nodes {
+                if let Some(instance) = target.label.instance() {
+                    only.entry(node.index()).or_default().insert(instance.to_owned());
+                }
+            }
+        }
+        let whole_targets = self.targets.iter().filter(|target| target.label.instance().is_none());
+        for node in whole_targets.flat_map(|target| &target.nodes) {
+            only.remove(&node.index());
+        }
+        for dependency in needed.iter().flat_map(|id| self.dependencies(*id)) {
+            only.remove(&dependency.index());
+        }
+        only
     }
 
     fn graph(&self) -> DiGraph<NodeId, ()> {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use cache::{ActionDigest, Digest, Note, Output, WorkspacePath};
 
-use crate::build::{Failed, Options, Report};
+use crate::build::{Failed, Options, Report, StepDone};
 use crate::error::{Failure, Lost, RuleError};
 use crate::event::{Event, Outcome, Sink};
 use crate::label::Label;
@@ -62,7 +62,7 @@ pub(crate) struct Loop<'a, 'b> {
     messages: Receiver<Message<'a>>,
     records: Records<'a>,
     /// Only these instances of a step are wanted.
-    only: HashMap<usize, BTreeSet<String>>,
+    only: BTreeMap<usize, BTreeSet<String>>,
     ready: BinaryHeap<(u64, Reverse<usize>)>,
     /// Actions that wait for a thread or for memory.
     queued: BinaryHeap<(u64, Reverse<usize>)>,
@@ -109,7 +109,7 @@ impl<'a, 'b> Loop<'a, 'b> {
             jobs,
             messages,
             records: Records::new(plan, rules, needed),
-            only: only(plan, needed),
+            only: plan.only(needed),
             ready: BinaryHeap::new(),
             queued: BinaryHeap::new(),
             prepared: HashMap::new(),
@@ -345,7 +345,8 @@ impl<'a, 'b> Loop<'a, 'b> {
         match result {
             Ok(ran) => {
                 let label = self.records.get(index).label.to_string();
-                self.options.history.remember_action(&label, &running.action, Some(ran.duration_ms));
+                self.context.history.remember_action(&label, &running.action, Some(ran.duration_ms));
+                self.records.get_mut(index).duration_ms = ran.duration_ms;
                 let outputs: Outputs = Arc::new(ran.outputs);
                 let details = Finish { why: running.why, notes: ran.notes, thread, started: Some(started) };
                 self.finish(index, Some(running.action), Arc::clone(&outputs), Outcome::Ran, details);
@@ -420,7 +421,7 @@ impl<'a, 'b> Loop<'a, 'b> {
                 _ => self.report.unchanged += 1,
             }
             if let (Some(action), Outcome::Cached) = (&action, &outcome) {
-                self.options.history.remember_action(&label.to_string(), action, None);
+                self.context.history.remember_action(&label.to_string(), action, None);
             }
             let after = if matches!(outcome, Outcome::Ran) { self.after(index) } else { Vec::new() };
             let started = details.started.unwrap_or_else(Instant::now);
@@ -562,15 +563,19 @@ impl<'a, 'b> Loop<'a, 'b> {
     fn measure(&mut self, index: usize) {
         let record = self.records.get(index);
         let label = record.label.to_string();
-        let own = self.options.history.duration_ms(&label).unwrap_or(1).max(1);
+        let known = self.previous.duration_ms(&label).or_else(|| self.context.history.duration_ms(&label));
+        let own = known.unwrap_or(1).max(1);
         let longest = record.waiters.iter().map(|&waiter| self.records.get(waiter).priority).max();
+        self.records.get_mut(index).duration_ms = known.unwrap_or(0);
         self.records.get_mut(index).priority = own.saturating_add(longest.unwrap_or(0));
     }
 
     fn conclude(mut self) -> Report {
         for record in self.records.iter() {
             if let (State::Done, Some(outputs)) = (record.state, &record.outputs) {
-                self.report.done.insert(record.label.clone(), (record.action, Arc::clone(outputs)));
+                let (action, duration_ms) = (record.action, record.duration_ms);
+                let done = StepDone { action, outputs: Arc::clone(outputs), duration_ms };
+                self.report.done.insert(record.label.clone(), done);
             }
         }
         self.report
@@ -584,25 +589,4 @@ struct Finish {
     notes: Vec<Note>,
     thread: usize,
     started: Option<Instant>,
-}
-
-/// The steps of which targets want some instances only.
-fn only(plan: &Plan, needed: &[NodeId]) -> HashMap<usize, BTreeSet<String>> {
-    let mut only: HashMap<usize, BTreeSet<String>> = HashMap::new();
-    for target in plan.targets() {
-        for node in &target.nodes {
-            match target.label.instance() {
-                Some(instance) => drop(only.entry(node.index()).or_default().insert(instance.to_owned())),
-                None => continue,
-            }
-        }
-    }
-    let whole_targets = plan.targets().iter().filter(|target| target.label.instance().is_none());
-    for node in whole_targets.flat_map(|target| &target.nodes) {
-        only.remove(&node.index());
-    }
-    for dependency in needed.iter().flat_map(|id| plan.dependencies(*id)) {
-        only.remove(&dependency.index());
-    }
-    only
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cache::{ActionDigest, Digest, FileStat, Looker, WorkspacePath, hash_file};
 use rayon::prelude::*;
 
-use crate::build::{Built, Options};
+use crate::build::{Built, Options, StepDone};
 use crate::external::External;
 use crate::label::Label;
 use crate::place::PlacedFile;
@@ -29,7 +29,7 @@ use crate::sources::SourceRecord;
 /// Action and outputs of each step after the last build.
 #[derive(Default)]
 pub struct Previous {
-    steps: HashMap<String, (Option<ActionDigest>, Outputs)>,
+    steps: HashMap<String, StepDone>,
     placed: HashMap<WorkspacePath, PlacedFile>,
     externals_changed: HashSet<String>,
 }
@@ -64,16 +64,20 @@ impl Last {
 
 impl Previous {
     pub(crate) fn get(&self, label: &Label) -> Option<(ActionDigest, Outputs)> {
-        let (action, outputs) = self.steps.get(&label.to_string())?;
-        action.map(|action| (action, Arc::clone(outputs)))
+        let done = self.steps.get(&label.to_string())?;
+        done.action.map(|action| (action, Arc::clone(&done.outputs)))
     }
 
     pub(crate) fn action(&self, label: &Label) -> Option<ActionDigest> {
-        self.steps.get(&label.to_string())?.0
+        self.steps.get(&label.to_string())?.action
     }
 
     pub(crate) fn outputs(&self, label: &Label) -> Option<Outputs> {
-        self.steps.get(&label.to_string()).map(|(_, outputs)| Arc::clone(outputs))
+        self.steps.get(&label.to_string()).map(|done| Arc::clone(&done.outputs))
+    }
+
+    pub(crate) fn duration_ms(&self, label: &str) -> Option<u64> {
+        self.steps.get(label).map(|done| done.duration_ms).filter(|duration| *duration > 0)
     }
 
     pub(crate) fn placed(&self, path: &WorkspacePath) -> Option<&PlacedFile> {
@@ -220,7 +224,7 @@ impl Checked {
         Some((plan, last))
     }
 
-    fn previous(&self, steps: HashMap<String, (Option<ActionDigest>, Outputs)>) -> Previous {
+    fn previous(&self, steps: HashMap<String, StepDone>) -> Previous {
         let placed = self.stats.placed.iter().map(|(_, file)| (file.path.clone(), file.clone())).collect();
         Previous { steps, placed, externals_changed: self.externals_changed.clone() }
     }
@@ -322,17 +326,17 @@ impl Snapshot {
             actions: (report.ran + report.cached + report.unchanged) as u64,
         };
         let mut steps: Vec<rows::StepRow<'_>> = Vec::with_capacity(report.done.len());
-        for (label, (action, outputs)) in &report.done {
-            steps.push(rows::step_row(label.to_string(), *action, outputs));
+        for (label, done) in &report.done {
+            steps.push(rows::step_row(label.to_string(), done));
         }
         // A step that was taken over whole did not name its instances again.
-        for (label, (action, outputs)) in &last.previous.steps {
+        for (label, done) in &last.previous.steps {
             let Ok(label) = label.parse::<Label>() else { continue };
             let step = label.step().map(|step| Label::recipe(label.recipe_path().clone()).with_step(step));
             let taken_over =
                 label.instance().is_some() && step.is_some_and(|step| report.done.contains_key(&step));
             if taken_over && !report.done.contains_key(&label) {
-                steps.push(rows::step_row(label.to_string(), *action, outputs));
+                steps.push(rows::step_row(label.to_string(), done));
             }
         }
         let steps = rows::encode_steps(&rows::steps_row(plan, steps));

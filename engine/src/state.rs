@@ -53,6 +53,8 @@ pub(crate) struct Record<'a> {
     pub(crate) instances: Option<Vec<usize>>,
     pub(crate) outputs: Option<Outputs>,
     pub(crate) action: Option<ActionDigest>,
+    /// How long its last run took, in milliseconds.
+    pub(crate) duration_ms: u64,
     /// Whether its outputs differ from those of the last build.
     pub(crate) changed: bool,
     /// Do not take the last build's word for its outputs: some were lost.
@@ -138,6 +140,7 @@ impl<'a> Record<'a> {
             instances: None,
             outputs: None,
             action: None,
+            duration_ms: 0,
             changed: true,
             verify: false,
             setbacks: 0,

@@ -778,7 +778,7 @@ fn digests_do_not_depend_on_threads_or_folder() {
             let mut bench = fan_out_bench();
             bench.jobs = jobs;
             let done = bench.build(&fan_out());
-            done.built.report.done.iter().map(|(label, (action, _))| (label.to_string(), *action)).collect()
+            done.built.report.done.iter().map(|(label, done)| (label.to_string(), done.action)).collect()
         })
         .collect();
     assert_eq!(results[0].len(), 6);
@@ -847,7 +847,7 @@ fn a_tree_and_its_files_are_all_that_a_result_names() {
     let bench = fan_out_bench();
     let done = bench.build(&fan_out());
     let split = &done.built.report.done[&"a:split".parse::<Label>().unwrap()];
-    let Output::Tree(listing) = split.1["lines"] else { panic!("a tree") };
+    let Output::Tree(listing) = split.outputs["lines"] else { panic!("a tree") };
     let tree = Tree::decode(&bench.store.read(&listing).unwrap().unwrap()).unwrap();
     let paths: Vec<&str> = tree.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["a", "b", "c"]);

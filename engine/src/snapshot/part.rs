@@ -133,9 +133,7 @@ pub(super) fn merge(
         .collect();
     // Instances of a step that spread out again are only those that it has now.
     row.steps.retain(|(label, ..)| !done.contains_key(&**label) && !spread.contains(step(label)));
-    let now = done
-        .iter()
-        .map(|(label, (action, outputs))| -> StepRow<'_> { rows::step_row(label.clone(), *action, outputs) });
+    let now = done.iter().map(|(label, done)| -> StepRow<'_> { rows::step_row(label.clone(), done) });
     row.steps.extend(now);
     Some(Snapshot { stats, steps: rows::encode_steps(&row) })
 }

@@ -2,18 +2,17 @@
 //! is decoded: a no-op of a hundred thousand files should not allocate twice for each.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cache::{ActionDigest, Digest, FileStat, Output, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use super::{Made, Stats};
+use crate::build::StepDone;
 use crate::label::Label;
 use crate::params::Params;
 use crate::place::PlacedFile;
 use crate::plan::{ForEach, Item, Node, NodeId, Placed, Plan, Source, Target};
-use crate::resolve::Outputs;
 use crate::sources::SourceRecord;
 
 const STATS: &[u8] = b"bake stats 1\n";
@@ -82,8 +81,8 @@ pub(super) enum ForEachRow<'a> {
 
 /// Label, steps, and what is placed: step, output, folder.
 pub(super) type TargetRow<'a> = (Cow<'a, str>, Vec<u32>, Vec<(u32, &'a str, &'a str)>);
-/// Label, action, and outputs: name, whether a tree, digest.
-pub(super) type StepRow<'a> = (Cow<'a, str>, Option<[u8; 32]>, Vec<(Cow<'a, str>, bool, Hash)>);
+/// Label, action, how long it last ran, and outputs: name, whether a tree, digest.
+pub(super) type StepRow<'a> = (Cow<'a, str>, Option<[u8; 32]>, u64, Vec<(Cow<'a, str>, bool, Hash)>);
 
 impl NodeRow<'_> {
     /// The steps that it waits for.
@@ -192,24 +191,25 @@ pub(super) fn steps_row<'a>(plan: &'a Plan, steps: Vec<StepRow<'a>>) -> StepsRow
     }
 }
 
-pub(super) fn step_row<'a>(
-    label: String,
-    action: Option<ActionDigest>,
-    outputs: &'a BTreeMap<String, Output>,
-) -> StepRow<'a> {
+pub(super) fn step_row<'a>(label: String, done: &'a StepDone) -> StepRow<'a> {
     let output = |(name, output): (&'a String, &Output)| {
         (Cow::Borrowed(name.as_str()), matches!(output, Output::Tree(_)), hash(output.digest()))
     };
-    (Cow::Owned(label), action.map(|action| *action.as_bytes()), outputs.iter().map(output).collect())
+    let action = done.action.map(|action| *action.as_bytes());
+    (Cow::Owned(label), action, done.duration_ms, done.outputs.iter().map(output).collect())
 }
 
 /// What a step gave, as the loop wants it.
-pub(super) fn step_of((_, action, outputs): &StepRow<'_>) -> (Option<ActionDigest>, Outputs) {
+pub(super) fn step_of((_, action, duration_ms, outputs): &StepRow<'_>) -> StepDone {
     let output = |(name, tree, named): &(Cow<'_, str>, bool, Hash)| {
         let digest = digest(*named);
         (name.clone().into_owned(), if *tree { Output::Tree(digest) } else { Output::File(digest) })
     };
-    (action.map(ActionDigest::from_bytes), Arc::new(outputs.iter().map(output).collect()))
+    StepDone {
+        action: action.map(ActionDigest::from_bytes),
+        outputs: Arc::new(outputs.iter().map(output).collect()),
+        duration_ms: *duration_ms,
+    }
 }
 
 /// Makes a plan of rows; `id` says which step a row's number stands for.
