@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use engine::{Catalogue, Label, Node, NodeId, Params, Placed, Plan, Source, Target, WorkspacePath};
+use engine::{Catalogue, ForEach, Label, Node, NodeId, Params, Placed, Plan, Source, Target, WorkspacePath};
 use serde_json::{Value, json};
 
 use crate::claims::Claims;
@@ -69,7 +69,9 @@ pub(crate) fn plan(
     let needed = planner.closure(labels.iter().map(|label| label.recipe_path().clone()));
     for path in &needed {
         if let Some(recipe) = workspace.recipes.get(path) {
-            planner.diagnostics.extend(recipe.diagnostics.iter().cloned());
+            for diagnostic in &recipe.diagnostics {
+                planner.report_once(diagnostic.clone());
+            }
         }
     }
     planner.name_nodes(&needed);
@@ -221,6 +223,11 @@ impl<'a> Planner<'a> {
             let (nodes, placed): (Vec<NodeId>, Vec<Placed>) = match (label.step(), step) {
                 (Some(_), Some(number)) => {
                     let id = self.id(*number);
+                    let node = self.nodes.get(*number);
+                    if let Some(error) = node.and_then(|node| no_instance(node, label.instance()?)) {
+                        self.diagnostics.push(error);
+                        continue;
+                    }
                     let placed =
                         outputs.into_iter().filter(|placed| placed.node == id && label.instance().is_none());
                     (vec![id], placed.collect())
@@ -320,7 +327,7 @@ impl<'a> Planner<'a> {
                     _ => false,
                 });
                 let by_list = match &node.for_each {
-                    Some(engine::ForEach::Tree { node, .. }) => is_private(node),
+                    Some(ForEach::Tree { node, .. }) => is_private(node),
                     _ => false,
                 };
                 node.private = by_input || by_list;
@@ -368,6 +375,19 @@ fn absent(recipe: &Recipe, step: &str) -> Diagnostic {
     match recipe.step(step) {
         Some(_) => error.help("it exists when a key to sign with is configured (`bake signing-keys new`)"),
         None => error.did_you_mean(step, recipe.steps.iter().map(|step| step.name.as_str())),
+    }
+}
+
+/// The error that a step has no such instance, where that is known before it is built.
+fn no_instance(node: &Node, instance: &str) -> Option<Diagnostic> {
+    let step = &node.label;
+    match &node.for_each {
+        None => Some(Diagnostic::error(format!("`{step}` has no instances: it runs once"))),
+        Some(ForEach::List(items)) if items.iter().all(|item| item.name != instance) => {
+            let error = Diagnostic::error(format!("`{step}` has no instance `{instance}`"));
+            Some(error.did_you_mean(instance, items.iter().map(|item| item.name.as_str())))
+        }
+        Some(_) => None,
     }
 }
 

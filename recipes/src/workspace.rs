@@ -75,7 +75,9 @@ impl Workspace {
     }
 
     fn resolve_one(&self, pattern: &str) -> Result<Vec<Label>, Box<Diagnostic>> {
-        let text = pattern.strip_prefix("./").or_else(|| pattern.strip_prefix("//")).unwrap_or(pattern);
+        // As shells complete paths.
+        let text = pattern.replace('\\', "/");
+        let text = text.trim_start_matches("./").trim_start_matches("//");
         if text == "..." {
             return self.some(pattern, self.recipes());
         }

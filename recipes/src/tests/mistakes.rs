@@ -348,14 +348,14 @@ fn external_set_but_missing() {
     let files = [
         ("forge-packs/one/recipe.toml", PACK),
         ("forge-packs/one/README.md", ""),
-        ("bake.local.toml", "schema = 1\n[game]\npath = \"/nowhere/Paks\"\n"),
+        ("bake.local.toml", "schema = 1\n[game]\npath = \"nowhere/Paks\"\n"),
     ];
     insta::assert_snapshot!(mistakes(&files), @r#"
-    error: @game is set to `/nowhere/Paks`, which does not exist
+    error: @game is set to `<root>/nowhere/Paks`, which does not exist
      --> bake.local.toml:3:8
       |
-    3 | path = "/nowhere/Paks"
-      |        ^^^^^^^^^^^^^^^ correct it, or remove it to build from the stand-in
+    3 | path = "nowhere/Paks"
+      |        ^^^^^^^^^^^^^^ correct it, or remove it to build from the stand-in
     "#);
 }
 
@@ -511,6 +511,11 @@ fn labels_that_name_nothing() {
     help: recipes are files `recipe.toml` in folders below `maps/` and `forge-packs/`
     error: `a:b:c:d` is no label: at most recipe, step and instance, with `:` between
     "#);
+    insta::assert_snapshot!(mistakes_of(&files, &["maps/bgl:ground:x"]), @r#"error: `maps/bgl:ground` has no instances: it runs once"#);
+    insta::assert_snapshot!(mistakes_of(&files, &[".\\maps\\bg1"]), @r#"
+    error: there is no recipe `maps/bg1`
+    help: did you mean `maps/bgl`?
+    "#);
     insta::assert_snapshot!(mistakes_of(&[], &["..."]), @r#"
     error: `...` names no recipe
     help: recipes are files `recipe.toml` in folders below `maps/` and `forge-packs/`
@@ -543,4 +548,47 @@ fn settings() {
     7 | size = "20 GB"
       |        ^^^^^^^ expected one such as 512M or 20G
     "#);
+}
+
+#[test]
+fn a_mistake_in_a_pipeline_is_said_once() {
+    let pipeline =
+        "schema = 1\n[[step]]\nname = \"a\"\nrule = \"gather\"\ninputs.files = \"recipe.toml\"\nfor = 1\n";
+    let recipe = "schema = 1\npipeline = \"own\"\n";
+    let files =
+        [("pipelines/own.toml", pipeline), ("maps/a/recipe.toml", recipe), ("maps/b/recipe.toml", recipe)];
+    insta::assert_snapshot!(mistakes(&files), @r#"
+    error: unknown key `for`
+     --> pipelines/own.toml:6:1
+      |
+    6 | for = 1
+      | ^^^ expected one of: for_each, inputs, name, params, replace, rule, when
+    "#);
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    let whole = "schema = 1\npipeline = \"forge-pack\"\n[release]\nname = \"Pä\u{1f3d4}ck\"\nversion = \"1.0.0\"\n\
+                 [[values.donors]]\nname = \"T\"\npackage = \"/Game/ä{}\"\n[[step]]\nname = \"x\"\nrule = \"gather\"\n\
+                 inputs.files = [\":pack\", \"{item}\", \"*.{a,b}\", \"@game\"]\nparams.ä = [1.5, { x = 2 }]\n";
+    let root = super::workspace(&[]);
+    let folder = root.path().join("maps/a");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut wrong = 0;
+    let cuts = (0..whole.len()).filter(|cut| whole.is_char_boundary(*cut));
+    let cut = cuts.map(|cut| whole[..cut].to_owned());
+    let damaged = ['"', '[', '{', '}', '=', '\n', '.', 'ä', '0'].into_iter().flat_map(|letter| {
+        let places = whole.char_indices().map(|(at, _)| at).step_by(5);
+        places.map(move |at| format!("{}{letter}{}", &whole[..at], &whole[at..]))
+    });
+    for text in cut.chain(damaged) {
+        std::fs::write(folder.join("recipe.toml"), &text).unwrap();
+        let planned = super::try_plan(root.path(), &["..."], &crate::Options::default());
+        let diagnostics = planned.map_or_else(|wrong| wrong, |planned| planned.notes);
+        wrong += usize::from(diagnostics.iter().any(crate::Diagnostic::is_error));
+        let inside = |place: &crate::Place| place.file.text.get(place.span.clone()).is_some();
+        assert!(diagnostics.iter().all(|found| found.place.as_ref().is_none_or(inside)), "{text}");
+        crate::render(&diagnostics, true);
+    }
+    assert!(wrong > 100, "{wrong}");
 }

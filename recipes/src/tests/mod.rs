@@ -192,5 +192,5 @@ fn mistakes(files: &[(&str, &str)]) -> String {
 fn mistakes_of(files: &[(&str, &str)], patterns: &[&str]) -> String {
     let root = workspace(files);
     let diagnostics = try_plan(root.path(), patterns, &Options::default()).unwrap_err();
-    render(&diagnostics, false).replace(root.path().to_str().unwrap(), "<root>")
+    render(&diagnostics, false).replace(root.path().to_str().unwrap(), "<root>").replace('\\', "/")
 }

@@ -202,3 +202,12 @@ fn the_same_workspace_gives_the_same_plan() {
     let one = planned(FILES, &["..."], &signing());
     assert_eq!(one.plan, planned(FILES, &["..."], &signing()).plan);
 }
+
+#[test]
+fn the_shipped_pack_is_planned() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let planned = try_plan(root, &["forge-packs/foundry"], &Options::default());
+    let planned = planned.unwrap_or_else(|wrong| panic!("{}", crate::render(&wrong, false)));
+    let extract = planned.plan.nodes().find(|(_, node)| node.label.step() == Some("extract")).unwrap().1;
+    assert!(extract.params.get("donors").unwrap().as_array().unwrap().len() >= 12);
+}
