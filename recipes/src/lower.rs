@@ -467,7 +467,7 @@ impl Planner<'_> {
             },
         };
         let name = reference.step.as_str();
-        if other.broken.contains(name) || !other.document.readable {
+        if other.broken.contains(name) || (!other.complete && other.step(name).is_none()) {
             self.excused = true;
             return None;
         }

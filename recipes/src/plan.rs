@@ -232,7 +232,7 @@ impl<'a> Planner<'a> {
                         outputs.into_iter().filter(|placed| placed.node == id && label.instance().is_none());
                     (vec![id], placed.collect())
                 }
-                (Some(_), None) if !recipe.document.readable => continue,
+                (Some(_), None) if !recipe.complete => continue,
                 (Some(step), None) => {
                     self.diagnostics.push(absent(recipe, step));
                     continue;

@@ -29,6 +29,8 @@ pub(crate) struct Recipe {
     /// `[values]` with the pipeline's defaults.
     pub(crate) values: Value,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Whether all steps are known. Otherwise nothing is to be concluded from one that is missing.
+    pub(crate) complete: bool,
     /// Names of steps that cannot be used, because of what is wrong with them.
     pub(crate) broken: BTreeSet<String>,
 }
@@ -110,10 +112,14 @@ impl Recipe {
             code: None,
             values: Value::Object(form.values.clone()),
             diagnostics,
+            complete: document.readable,
             broken: BTreeSet::new(),
         };
         recipe.take_release(form.release.as_ref());
         let pipeline = form.pipeline.as_deref().and_then(|name| recipe.find_pipeline(name, pipelines));
+        let flawless =
+            |pipeline: &Arc<Pipeline>| pipelines.diagnostics.get(&pipeline.name).is_none_or(Vec::is_empty);
+        recipe.complete &= form.pipeline.is_none() || pipeline.as_ref().is_some_and(flawless);
         if let Some(pipeline) = &pipeline {
             recipe.take_values(pipeline, form.values);
             recipe.take_pipeline(pipeline);
@@ -316,7 +322,7 @@ impl Recipe {
                                 "leave `rule` out to change its inputs and parameters, or say `replace = true`",
                             ));
                         }
-                        None if form.replace => {
+                        None if form.replace && self.complete => {
                             let names: Vec<String> =
                                 self.steps.iter().map(|step| step.name.clone()).collect();
                             let error =
@@ -328,7 +334,7 @@ impl Recipe {
                 }
                 (None, None) => {
                     self.broken.insert(name.clone());
-                    if broken {
+                    if broken || !self.complete {
                         continue;
                     }
                     let names: Vec<String> = self.steps.iter().map(|step| step.name.clone()).collect();

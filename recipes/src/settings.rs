@@ -45,6 +45,14 @@ pub struct ExternalPath {
 }
 
 impl Settings {
+    /// The settings of the workspace at `root` alone, without reading its recipes: what a build needs to
+    /// find out that there is nothing to do.
+    pub fn read(root: &Path, env: &BTreeMap<String, String>) -> Result<Self, Vec<Diagnostic>> {
+        let mut diagnostics = Vec::new();
+        let settings = Self::load(&Folder::new(root), env, &mut diagnostics);
+        if diagnostics.is_empty() { Ok(settings) } else { Err(diagnostics) }
+    }
+
     pub(crate) fn load(
         folder: &Folder,
         env: &BTreeMap<String, String>,

@@ -96,11 +96,7 @@ impl Workspace {
         };
         let known = recipe.steps.iter().map(|step| step.name.as_str());
         match label.step() {
-            Some(step)
-                if recipe.step(step).is_none()
-                    && !recipe.broken.contains(step)
-                    && recipe.document.readable =>
-            {
+            Some(step) if recipe.step(step).is_none() && !recipe.broken.contains(step) && recipe.complete => {
                 let list = known.clone().collect::<Vec<_>>().join(", ");
                 let error =
                     Diagnostic::error(format!("`{}` has no step `{step}`, it has: {list}", recipe.folder));

@@ -412,7 +412,7 @@ fn claims_of_two_recipes() {
 
 #[test]
 fn pipelines_and_their_values() {
-    let unknown = "schema = 1\npipeline = \"forge-pak\"\n";
+    let unknown = "schema = 1\npipeline = \"forge-pak\"\noutputs = [\":archive\"]\n[[step]]\nname = \"pack\"\nparams.name = \"x\"\n";
     insta::assert_snapshot!(mistakes(&[("forge-packs/one/recipe.toml", unknown)]), @r#"
     error: unknown pipeline `forge-pak`
      --> forge-packs/one/recipe.toml:2:12
