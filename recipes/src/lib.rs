@@ -17,6 +17,7 @@ mod plan;
 mod recipe;
 mod reference;
 mod settings;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod workspace;
