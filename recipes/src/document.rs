@@ -199,6 +199,15 @@ mod tests {
     }
 
     #[test]
+    fn texts_of_windows_editors_are_read() {
+        let (document, errors) =
+            Document::parse("x.toml", "\u{feff}schema = 1\r\n[release]\r\nname = \"x\"\r\n");
+        assert_eq!(errors, []);
+        assert_eq!(document.value, json!({"schema": 1, "release": {"name": "x"}}));
+        assert_eq!(shown(document.value_place(&keys(&["release", "name"]))), "3:8 \"x\"");
+    }
+
+    #[test]
     fn all_syntax_mistakes_are_reported() {
         let (document, errors) = Document::parse("x.toml", "a = \nb = 2\nc = [1\nd = inf\n");
         assert!(!document.readable);

@@ -74,7 +74,8 @@ impl Lowering<'_, '_> {
             let place = crate::document::keys(&name.split('.').collect::<Vec<_>>());
             let place = match self.recipe.document.has(&place) {
                 true => self.recipe.document.value_place(&place),
-                false => located.place.clone(),
+                // A default of the pipeline: that is where the recipe asked for it.
+                false => self.recipe.document.value_place(&crate::document::keys(&["pipeline"])),
             };
             let texts = list.iter().filter_map(Value::as_str);
             return texts.map(|text| Located { text: text.to_owned(), place: place.clone() }).collect();

@@ -551,6 +551,17 @@ fn settings() {
 }
 
 #[test]
+fn a_file_that_the_pipeline_takes_by_default_is_missing() {
+    insta::assert_snapshot!(mistakes(&[("forge-packs/one/recipe.toml", PACK)]), @r#"
+    error: there is no file `forge-packs/one/README.md`
+     --> forge-packs/one/recipe.toml:2:12
+      |
+    2 | pipeline = "forge-pack"
+      |            ^^^^^^^^^^^^
+    "#);
+}
+
+#[test]
 fn a_mistake_in_a_pipeline_is_said_once() {
     let pipeline =
         "schema = 1\n[[step]]\nname = \"a\"\nrule = \"gather\"\ninputs.files = \"recipe.toml\"\nfor = 1\n";
