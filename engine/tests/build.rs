@@ -677,6 +677,8 @@ fn memory_is_kept_to_and_equal_actions_run_once() {
     assert_eq!(LARGE_MOST.load(Ordering::SeqCst), 400 << 20);
 }
 
+// Its `exec` step runs `sh`.
+#[cfg(unix)]
 #[test]
 fn every_cause_is_told_and_no_other() {
     let plan_with = |params: Value| {
