@@ -32,7 +32,7 @@ pub mod testing;
 mod trees;
 mod why;
 
-pub use cache::{Digest, WorkspacePath};
+pub use cache::{Blob, Digest, Note, Output, Severity, Tree, WorkspacePath};
 
 pub use action::{Action, ManifestError, Tool};
 pub use build::{Artifact, BuildError, Built, Failed, Options, Report, StepDone, build};

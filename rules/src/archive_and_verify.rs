@@ -1,0 +1,128 @@
+//! `archive-and-verify`: the canonical archive, read back and scanned before it counts.
+
+use std::io::Cursor;
+
+use engine::{Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError, Severity};
+use mjolnir::finding::Finding;
+use mjolnir::scan::{Context, scan};
+use mjolnir::zip::{self, Compression};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::members;
+
+/// Parameters of `archive-and-verify`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// The archive's file name, ending in `.mjolnir`.
+    file: String,
+    /// The release's slug.
+    slug: String,
+    /// The release's version.
+    version: String,
+    /// Store all members unpacked.
+    #[serde(default)]
+    store: bool,
+}
+
+/// The hub takes no archive beyond this,
+const LARGEST: usize = 50 << 20;
+/// and from here on the next piece may be one too many.
+const LARGE: usize = 40 << 20;
+
+/// The rule. Its version stands for [`zip::ENCODER`] as well.
+pub(crate) struct ArchiveAndVerify;
+
+impl Pure for ArchiveAndVerify {
+    type Params = Params;
+    const NAME: &'static str = "archive-and-verify";
+    const VERSION: u32 = 1;
+    const DOC: &'static str = "Writes the release's archive in its canonical form, reads it back, and applies every \
+        check of the hub's scanner. What would be refused there fails here.";
+
+    fn interface() -> Interface {
+        Interface::new()
+            .input("members", Kind::Tree, "All members but the signature.")
+            .optional("signature", Kind::File, "`signature.json`.")
+            .output("archive", Kind::Tree, "The archive.")
+            .output("members", Kind::Tree, "The unsigned members as they lie in it: the build's identity.")
+            .output("report", Kind::File, "What the checks found, as JSON.")
+    }
+
+    fn check(params: &Params) -> Vec<ParamError> {
+        let name =
+            params.file.strip_suffix(".mjolnir").filter(|stem| !stem.is_empty() && !stem.contains('/'));
+        match name {
+            Some(_) => Vec::new(),
+            None => vec![ParamError::at(
+                "file",
+                format!("`{}` is no name of an archive, expected `<name>.mjolnir`", params.file),
+            )],
+        }
+    }
+
+    fn run(params: Params, inputs: &Inputs<'_>, outputs: &Outputs<'_>, cx: &Cx<'_>) -> Result<(), RuleError> {
+        let unsigned = members::read(inputs)?;
+        for (path, digest) in inputs.tree("members")?.iter() {
+            outputs.link_in("members", &members::member(path.as_str()), *digest)?;
+        }
+        let signature = inputs.optional_file("signature")?;
+        let signed = signature.iter().map(|bytes| (members::SIGNATURE, &bytes[..]));
+        let all: Vec<(&str, &[u8])> =
+            unsigned.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])).chain(signed).collect();
+        let compression = if params.store { Compression::Store } else { Compression::Text };
+        let archive = zip::write(&all, compression, Cursor::new(Vec::new()))
+            .map_err(|error| RuleError::new(format!("`{}` cannot be written: {error}", params.file)))?
+            .into_inner();
+        check_size(&params.file, archive.len(), &all, cx)?;
+        let context = Context {
+            slug: Some(params.slug.clone()),
+            version: Some(params.version.clone()),
+            require_signed: signature.is_some(),
+            ..Context::default()
+        };
+        let report = scan(&archive, &context);
+        let errors: Vec<&Finding> = report.errors().collect();
+        if let Some(first) = errors.first() {
+            let error = RuleError::new(format!("`{}` would be refused: {}", params.file, first.message));
+            let error = error.code(first.code.to_string());
+            return Err(errors.iter().fold(error, |error, finding| error.detail(line(finding))));
+        }
+        if report.canonical != Some(true) {
+            return Err(RuleError::new(format!("`{}` was not read back in its canonical form", params.file)));
+        }
+        // Warnings that a build cannot help are the command's to show, from the report.
+        let findings =
+            serde_json::to_value(&report.findings).map_err(|error| RuleError::new(error.to_string()))?;
+        let text = json!({
+            "schema": 1, "file": params.file, "bytes": archive.len(), "members": all.len(),
+            "signed": signature.is_some(), "findings": findings,
+        });
+        outputs.put("report", text.to_string().as_bytes())?;
+        outputs.put_in("archive", &params.file, &archive)
+    }
+}
+
+fn line(finding: &Finding) -> String {
+    let place = finding.member.as_deref().map(|member| format!("{member}: ")).unwrap_or_default();
+    format!("[{}] {place}{}", finding.code, finding.message)
+}
+
+fn check_size(file: &str, size: usize, members: &[(&str, &[u8])], cx: &Cx<'_>) -> Result<(), RuleError> {
+    let mib = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let mut largest: Vec<(usize, &str)> = members.iter().map(|(name, bytes)| (bytes.len(), *name)).collect();
+    largest.sort_by(|a, b| b.cmp(a));
+    let lines = largest.iter().take(5).map(|(bytes, name)| format!("{} {name}", mib(*bytes)));
+    if size > LARGEST {
+        let message = format!("`{file}` has {}, at most {} are allowed", mib(size), mib(LARGEST));
+        return Err(lines.fold(RuleError::new(message).code("archive_too_large"), RuleError::detail));
+    }
+    if size >= LARGE {
+        let lines: Vec<String> = lines.collect();
+        let message = format!("`{file}` has {} of at most {}: {}", mib(size), mib(LARGEST), lines.join(", "));
+        cx.note(Severity::Warning, message);
+    }
+    Ok(())
+}
