@@ -2,4 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod arrows;
+mod determinism;
+mod faults;
+mod real_path;
 mod tidy;
+mod workspace;

@@ -16,7 +16,11 @@ fn files() -> Vec<PathBuf> {
         && !output.stdout.is_empty()
     {
         let text = String::from_utf8(output.stdout).unwrap();
-        return text.split_terminator('\0').map(PathBuf::from).filter(|path| root().join(path).exists()).collect();
+        return text
+            .split_terminator('\0')
+            .map(PathBuf::from)
+            .filter(|path| root().join(path).exists())
+            .collect();
     }
     let mut files = Vec::new();
     let mut folders = vec![root().to_owned()];
@@ -35,10 +39,12 @@ fn files() -> Vec<PathBuf> {
 }
 
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
-    files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).map(|path| {
-        let text = std::fs::read_to_string(root().join(&path)).unwrap();
-        (path, text)
-    })
+    files().into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")).map(
+        |path| {
+            let text = std::fs::read_to_string(root().join(&path)).unwrap();
+            (path, text)
+        },
+    )
 }
 
 fn shown(path: &Path) -> String {
@@ -71,8 +77,17 @@ fn files_stay_small() {
 #[test]
 fn rules_and_formats_are_pure() {
     let forbidden = [
-        "std::fs", "std::env", "std::time", "std::process", "std::net", "HashMap", "HashSet", "rand::", "SystemTime",
-        "Instant", "getrandom",
+        "std::fs",
+        "std::env",
+        "std::time",
+        "std::process",
+        "std::net",
+        "HashMap",
+        "HashSet",
+        "rand::",
+        "SystemTime",
+        "Instant",
+        "getrandom",
     ];
     let mut found = Vec::new();
     for (path, text) in sources() {
@@ -88,14 +103,20 @@ fn rules_and_formats_are_pure() {
             }
         }
     }
-    assert_eq!(found, Vec::<String>::new(), "same inputs, same bytes: no files, clocks, environment, hash order");
+    assert_eq!(
+        found,
+        Vec::<String>::new(),
+        "same inputs, same bytes: no files, clocks, environment, hash order"
+    );
 }
 
 #[test]
 fn only_the_index_says_sled_and_only_the_plan_says_petgraph() {
     for (word, home) in [("sled::", "cache/src/index.rs"), ("petgraph", "engine/src/plan.rs")] {
         let strays: Vec<String> = sources()
-            .filter(|(path, text)| !shown(path).starts_with("tests/") && shown(path) != home && text.contains(word))
+            .filter(|(path, text)| {
+                !shown(path).starts_with("tests/") && shown(path) != home && text.contains(word)
+            })
             .map(|(path, _)| shown(&path))
             .collect();
         assert_eq!(strays, Vec::<String>::new(), "{word} belongs into {home}");
@@ -104,7 +125,8 @@ fn only_the_index_says_sled_and_only_the_plan_says_petgraph() {
 
 #[test]
 fn nothing_of_the_game_lies_in_git() {
-    let refused = ["utoc", "ucas", "pak", "map", "usmap", "uasset", "uexp", "ubulk", "umap", "uzenasset", "mjolnir"];
+    let refused =
+        ["utoc", "ucas", "pak", "map", "usmap", "uasset", "uexp", "ubulk", "umap", "uzenasset", "mjolnir"];
     let magics: [(&[u8], &str); 4] = [
         (b"-==--==--==--==-", "an IoStore table of contents"),
         (&[0xe1, 0x12, 0x6f, 0x5a], "a pak footer"),
