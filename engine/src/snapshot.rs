@@ -60,6 +60,11 @@ impl Last {
         self.changed_sources = None;
         self
     }
+
+    /// Whether the plan that came along is a part of the last one.
+    pub fn is_part(&self) -> bool {
+        self.part_of.is_some()
+    }
 }
 
 impl Previous {
@@ -289,6 +294,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The actions of all steps: what garbage collection must keep for this build to stay whole.
+    pub fn actions(&self) -> Vec<ActionDigest> {
+        let row = rows::read_steps(&self.steps);
+        let steps = row.iter().flat_map(|row| &row.steps);
+        steps.filter_map(|row| row.1.map(ActionDigest::from_bytes)).collect()
+    }
+
     /// The snapshot of a successful build; `None` when something changed while it ran, so that what it saw
     /// proves nothing.
     pub fn take(

@@ -1,0 +1,383 @@
+//! What can be asked: the command line as types. Every text here is help; nothing here acts.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A declarative, content-addressed build system for Halo: Campaign Evolved mod content.
+#[derive(Parser)]
+#[command(name = "bake", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Run as if started in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    /// When to colour what is said
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub(crate) color: Color,
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// The folder of the store [default: the user's cache folder]
+    #[arg(long, value_name = "DIR", env = "BAKE_STORE", global = true, hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On terminals, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Build recipes
+    Build(Build),
+    /// Check archives, manifests and sidecars against every rule of scanner, packer and launcher
+    Verify(Verify),
+    /// Show what is in an archive, a container, a package or a result
+    Inspect(Inspect),
+    /// Say why a step was run, and whether it would run now
+    Why(Why),
+    /// Print the graph of a build
+    Graph(Graph),
+    /// Ask what depends on what
+    #[command(subcommand)]
+    Query(Query),
+    /// Write down in bake.lock what externals gave and what was made of it
+    Lock(Lock),
+    /// Build again elsewhere and name the first step that gives other bytes
+    Reproduce(Reproduce),
+    /// Remove from the store what nothing keeps
+    Gc(Gc),
+    /// Remove what was placed under out/
+    Clean(Clean),
+    /// Say what was found, what is missing, and how to mend it
+    Doctor(Doctor),
+    /// List all rules, or describe one
+    Rules(Rules),
+    /// Print the JSON schema of recipes, settings or a rule's parameters
+    Schema(Schema),
+    /// Make or show the key that archives are signed with
+    #[command(subcommand)]
+    SigningKeys(SigningKeys),
+    /// Start a recipe
+    #[command(subcommand)]
+    Init(Init),
+    /// Run one action that was staged in a folder
+    RunAction(RunAction),
+    /// Print a script that completes commands and labels in a shell
+    Completions(Completions),
+    /// Print the man page
+    Man,
+    /// Print all labels, one a line
+    #[command(hide = true)]
+    Labels,
+}
+
+#[derive(Args)]
+pub(crate) struct Build {
+    /// Labels, `...` for all, `forge-packs/...` for all below
+    #[arg(required = true, value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// Where outputs appear [default: out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) how: How,
+    /// Fail where anything is not as bake.lock says
+    #[arg(long)]
+    pub(crate) locked: bool,
+    /// Write all that happens as JSON lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+    /// Write a trace for chrome://tracing or Perfetto, with the critical path as a row
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Print what was done as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Use a remote cache (reserved)
+    #[arg(long, value_name = "URL")]
+    pub(crate) remote: Option<String>,
+    /// Use no remote cache (reserved)
+    #[arg(long)]
+    pub(crate) no_remote: bool,
+    /// Write all actions and outputs as JSON, for `reproduce`
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) dump: Option<PathBuf>,
+    /// Run every other action in a process of its own
+    #[arg(long, hide = true)]
+    pub(crate) half_elsewhere: bool,
+}
+
+/// How to build, whatever it is for.
+#[derive(Args, Clone, Default)]
+pub(crate) struct How {
+    /// How many actions run at once [default: one a processor]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// How much memory actions may take together, such as 512M [default: half of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Go on with what does not depend on a failed step
+    #[arg(short, long)]
+    pub(crate) keep_going: bool,
+    /// Stop after so many failed steps
+    #[arg(long, value_name = "N", requires = "keep_going", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_failures: Option<u64>,
+    /// Run tools of `exec` steps without a sandbox; their results are never shared
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+    /// Run these steps even if their results are known
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) rerun: Vec<String>,
+    /// Sign with the seed in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) sign_seed: Option<PathBuf>,
+    /// The time that signatures state, such as 2026-10-10T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) signed_at: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// What to check
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What is known of the release, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
+    /// What the files are
+    #[arg(long = "as", value_name = "TYPE", default_value = "archive")]
+    pub(crate) kind: FileKind,
+    /// An earlier manifest of the same pack, for `--as update`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) earlier: Vec<PathBuf>,
+    /// Refuse what must not be published
+    #[arg(long)]
+    pub(crate) publishable: bool,
+    /// One JSON object a line for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FileKind {
+    /// A `.mjolnir` archive
+    Archive,
+    /// A bare `mjolnir.json`
+    Manifest,
+    /// A bare `mjolnir.json` with those published before it
+    Update,
+    /// A layout's sidecar
+    Sidecar,
+}
+
+#[derive(Args)]
+pub(crate) struct Inspect {
+    /// An archive, a `.utoc`, a package, a result of the store or a JSON report
+    pub(crate) file: PathBuf,
+    /// What inside it: a member, then a chunk's path or id
+    pub(crate) path: Option<String>,
+    /// All that is known, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Why {
+    /// A step or an instance
+    pub(crate) label: String,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Graph {
+    /// Labels [default: all]
+    #[arg(value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// As what
+    #[arg(long, default_value = "dot")]
+    pub(crate) format: GraphFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// For Graphviz
+    Dot,
+    Json,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Query {
+    /// All that these wait for
+    Deps(QueryOf),
+    /// All that waits for these
+    Rdeps(QueryOf),
+    /// One way from a label to another that it waits for
+    Somepath {
+        /// What waits
+        from: String,
+        /// What is waited for
+        to: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct QueryOf {
+    /// Recipes or steps
+    #[arg(required = true, value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Lock {
+    /// Labels [default: all]
+    #[arg(value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// Overwrite entries that differ
+    #[arg(long)]
+    pub(crate) update: bool,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Args)]
+pub(crate) struct Reproduce {
+    /// Labels
+    #[arg(required = true, value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+#[derive(Args)]
+pub(crate) struct Gc {
+    /// Remove the least recently used until the store holds no more than this, such as 20G
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) size: Option<u64>,
+    /// Only say what would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Hash every blob and close every result instead; damaged ones are removed, to be made again
+    #[arg(long, conflicts_with_all = ["size", "dry_run", "pin", "unpin"])]
+    pub(crate) check: bool,
+    /// Keep what was last built of this label
+    #[arg(long, value_name = "LABEL", conflicts_with = "unpin")]
+    pub(crate) pin: Option<String>,
+    /// Keep it no longer
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) unpin: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Clean {
+    /// Recipes [default: all]
+    #[arg(value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// Where outputs appear [default: out]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Doctor {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Rules {
+    /// Describe this one
+    pub(crate) name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Schema {
+    /// `recipe`, `settings`, or `rule`
+    #[arg(default_value = "recipe")]
+    pub(crate) what: SchemaOf,
+    /// The rule's name
+    #[arg(required_if_eq("what", "rule"))]
+    pub(crate) name: Option<String>,
+    /// Write all schemas into docs/schema/ of the workspace instead
+    #[arg(long)]
+    pub(crate) write: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    Recipe,
+    Settings,
+    Rule,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SigningKeys {
+    /// Make a key: a file with a secret seed that only you can read
+    New {
+        /// The file [default: bake/signing-seed in the user's configuration folder]
+        file: Option<PathBuf>,
+    },
+    /// Show the public key and its fingerprint
+    Show {
+        /// The seed's file [default: what the settings name]
+        file: Option<PathBuf>,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Init {
+    /// A Forge pack
+    ForgePack {
+        /// Its id: lower-case letters, digits and `-`
+        id: String,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct RunAction {
+    /// The folder: `action` and `inputs/`; `outputs/` and `notes.json` are written
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// For which shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    recipes::parse_size(text).ok_or_else(|| "expected a size such as 512M or 20G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,108 @@
+//! The command line: arguments, progress, reports. It wires the other crates together and decides nothing.
+//!
+//! It is a library so that another binary can bring other rules; `main.rs` brings ours. Start with
+//! `cli.rs` for what can be asked, then `driver.rs`, the one way in which anything is built. `shell.rs` is
+//! the only place that prints.
+
+mod bytes;
+mod clean;
+mod cli;
+mod completions;
+mod count;
+mod doctor;
+mod driver;
+mod dump;
+mod events;
+mod fail;
+mod gc;
+mod graph;
+mod init;
+mod inspect;
+mod lock;
+mod make;
+mod progress;
+mod query;
+mod report;
+mod reproduce;
+mod rules;
+mod run_action;
+mod schema;
+mod session;
+mod shell;
+mod signing;
+mod store;
+mod trace;
+mod verify;
+mod why;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use engine::Catalogue;
+
+use crate::cli::{Cli, Command};
+use crate::fail::Fail;
+use crate::session::Session;
+use crate::shell::Shell;
+
+/// What this build of the command brings.
+pub(crate) struct Product {
+    pub(crate) catalogue: Catalogue,
+    pub(crate) salt: Option<[u8; 32]>,
+}
+
+/// The salt of this build: a hash of its source tree; `None` for a release.
+pub fn source_salt() -> Option<[u8; 32]> {
+    bytes::unhex(env!("BAKE_SALT"))
+}
+
+/// Runs the command line `args` (the program's name first) with these rules. `salt` sets the action
+/// digests of development builds apart.
+pub fn main(
+    args: impl IntoIterator<Item = OsString>,
+    catalogue: Catalogue,
+    salt: Option<[u8; 32]>,
+) -> ExitCode {
+    let product = Product { catalogue, salt };
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let shell = Shell::new(&cli);
+    match run(&cli, &product, &shell) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fail) => {
+            shell.fail(&fail);
+            fail.exit.into()
+        }
+    }
+}
+
+fn run(cli: &Cli, product: &Product, shell: &Shell) -> Result<(), Fail> {
+    let session = || Session::find(cli, product);
+    match &cli.command {
+        Command::Build(args) => make::run(args, &session()?, shell),
+        Command::Verify(args) => verify::run(args, shell),
+        Command::Inspect(args) => inspect::run(args, shell),
+        Command::Why(args) => why::run(args, &session()?, shell),
+        Command::Graph(args) => graph::run(args, &session()?, shell),
+        Command::Query(args) => query::run(args, &session()?, shell),
+        Command::Lock(args) => lock::run(args, &session()?, shell),
+        Command::Reproduce(args) => reproduce::run(args, &session()?, shell),
+        Command::Gc(args) => gc::run(args, cli, product, shell),
+        Command::Clean(args) => clean::run(args, &session()?, shell),
+        Command::Doctor(args) => doctor::run(args, cli, product, shell),
+        Command::Rules(args) => rules::run(args, product, shell),
+        Command::Schema(args) => schema::run(args, product, session, shell),
+        Command::SigningKeys(args) => signing::run(args, cli, product, shell),
+        Command::Init(args) => init::run(args, session, shell),
+        Command::RunAction(args) => run_action::run(args, product),
+        Command::Completions(args) => completions::run(args, shell),
+        Command::Man => completions::man(shell),
+        Command::Labels => completions::labels(&session()?, shell),
+    }
+}

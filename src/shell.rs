@@ -1,0 +1,124 @@
+//! [`Shell`]: the one place that prints. stdout is data, stderr is talk.
+//!
+//! A reader that went away (`bake graph … | head`) is no error. Colour is for terminals only.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing is allowed")]
+
+use std::io::{IsTerminal, Write};
+
+use engine::Failure;
+use recipes::Diagnostic;
+
+use crate::cli::{Cli, Color};
+use crate::fail::Fail;
+
+/// Prints.
+pub(crate) struct Shell {
+    colour: bool,
+    quiet: bool,
+    terminal: bool,
+}
+
+const BOLD: &str = "\x1b[1m";
+const GREEN: &str = "\x1b[1;32m";
+const YELLOW: &str = "\x1b[1;33m";
+const RED: &str = "\x1b[1;31m";
+const CYAN: &str = "\x1b[1;36m";
+const PLAIN: &str = "\x1b[0m";
+
+impl Shell {
+    pub(crate) fn new(cli: &Cli) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let colour = match cli.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !set("NO_COLOR"),
+        };
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Self { colour, quiet: cli.quiet, terminal: terminal && !dumb }
+    }
+
+    /// Whether a bar can be drawn.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal && !self.quiet
+    }
+
+    /// Data: to stdout, with a line break.
+    pub(crate) fn data(&self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
+    }
+
+    /// JSON, as data.
+    pub(crate) fn json(&self, value: &serde_json::Value) {
+        self.data(&format!("{value:#}"));
+    }
+
+    /// Something that was done: ` Finished  3 actions`.
+    pub(crate) fn status(&self, verb: &str, text: &str) {
+        if !self.quiet {
+            self.talk(&format!(" {}{text}", self.paint(GREEN, &format!("{verb:<10}"))));
+        }
+    }
+
+    /// A further line of what was done.
+    pub(crate) fn more(&self, text: &str) {
+        if !self.quiet {
+            self.talk(&format!("           {text}"));
+        }
+    }
+
+    /// Something to know.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.talk(&format!("{}: {text}", self.paint(CYAN, "note")));
+        }
+    }
+
+    /// Something to look at.
+    pub(crate) fn warning(&self, text: &str) {
+        self.talk(&format!("{}: {text}", self.paint(YELLOW, "warning")));
+    }
+
+    /// What people read when something failed.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        let code = failure.code.as_ref().map(|code| format!("  [{code}]")).unwrap_or_default();
+        self.talk(&format!("{}: {}{code}", self.paint(RED, "error"), self.paint(BOLD, &failure.message)));
+        for line in failure.details.iter().flat_map(|detail| detail.lines()) {
+            self.talk(&format!("  {line}"));
+        }
+        if let Some(hint) = &failure.hint {
+            self.help(hint);
+        }
+    }
+
+    fn help(&self, text: &str) {
+        self.talk(&format!("{}: {text}", self.paint(CYAN, "help")));
+    }
+
+    /// What is wrong with recipes.
+    pub(crate) fn diagnostics(&self, diagnostics: &[Diagnostic]) {
+        let noise = |diagnostic: &&Diagnostic| !self.quiet || diagnostic.is_error();
+        for diagnostic in diagnostics.iter().filter(noise) {
+            self.talk(&recipes::render(std::slice::from_ref(diagnostic), self.colour));
+        }
+    }
+
+    /// Why a command ended.
+    pub(crate) fn fail(&self, fail: &Fail) {
+        self.diagnostics(&fail.diagnostics);
+        let errors = fail.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        if errors > 1 {
+            self.talk(&format!("{errors} errors, nothing was done"));
+        }
+        fail.failures.iter().for_each(|failure| self.failure(failure));
+    }
+
+    fn talk(&self, text: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end_matches('\n'));
+    }
+
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.colour { format!("{style}{text}{PLAIN}") } else { text.to_owned() }
+    }
+}
