@@ -313,6 +313,15 @@ impl<'a> Context<'a> {
         Ok(reasons)
     }
 
+    /// The files that a source gives to its input now.
+    fn listing(&self, source: &Given, prepared: &Prepared<'a>) -> Option<Tree> {
+        let item = prepared.request.item.as_deref();
+        match self.input(Kind::Tree, std::slice::from_ref(source), item, &mut Vec::new()) {
+            Ok(Input::Tree(tree)) => Some((*tree).clone()),
+            _ => None,
+        }
+    }
+
     /// Which sources of an input changed, in words.
     fn origin(&self, name: &str, old: &Action, prepared: &Prepared<'a>) -> Result<Option<String>, RuleError> {
         let given = prepared.request.inputs.iter().find(|(input, _)| input == name);
@@ -339,13 +348,26 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        for source in given {
-            if let Given::Output { from, .. } = source
-                && rest.as_ref().is_none_or(|rest| !rest.is_empty())
-            {
-                texts.push(format!("from {}", from.short()));
-            }
+        let outputs: Vec<(&Label, &Given)> = given
+            .iter()
+            .filter_map(|source| match source {
+                Given::Output { from, .. } => Some((from, source)),
+                _ => None,
+            })
+            .collect();
+        let gives = |source: &Given| match &rest {
+            None => true,
+            // What is gone now is nobody's any more: then only the sources as a whole can be named.
+            Some(rest) => self
+                .listing(source, prepared)
+                .is_none_or(|now| rest.keys().any(|path| now.get(path.as_str()).is_some())),
+        };
+        let mut changed: Vec<&Label> =
+            outputs.iter().filter(|(_, source)| gives(source)).map(|(from, _)| *from).collect();
+        if changed.is_empty() && rest.is_none_or(|rest| !rest.is_empty()) {
+            changed = outputs.into_iter().map(|(from, _)| from).collect();
         }
+        texts.extend(changed.into_iter().map(|from| format!("from {}", from.short())));
         Ok((!texts.is_empty()).then(|| texts.join(", ")))
     }
 }

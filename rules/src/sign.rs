@@ -15,7 +15,7 @@ use crate::members;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The author's public key, 64 hex digits.
+    /// The author's public key: 32 bytes as base64, the form in which the hub registers it.
     public_key: String,
     /// The release's slug.
     slug: String,
@@ -60,12 +60,12 @@ impl Pure for Sign {
                 .hint("`--sign-seed FILE`, or `bake signing-keys new`")
         })?;
         let bridge = Bridge(signer);
-        let configured = PublicKey::from_bytes(signer.public_key());
-        let hex: String = signer.public_key().iter().map(|byte| format!("{byte:02x}")).collect();
-        if hex != params.public_key.to_ascii_lowercase() {
+        let key = bridge.public_key();
+        if key.to_base64() != params.public_key {
+            let given = key.to_base64();
             let message =
-                format!("the step is to sign with key {}, the key given is {hex}", params.public_key);
-            return Err(RuleError::new(message).detail(format!("fingerprint {}", configured.fingerprint())));
+                format!("the step is to sign with key {}, the key given is {given}", params.public_key);
+            return Err(RuleError::new(message));
         }
         let members = members::read(inputs)?;
         let release = Release {

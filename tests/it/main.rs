@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod arrows;
+mod builds;
 mod determinism;
+mod exec;
 mod faults;
 mod real_path;
 mod tidy;

@@ -53,7 +53,12 @@ fn shown(path: &Path) -> String {
 
 /// The part of a file before its tests.
 fn without_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
+    let before = text.split("\nmod tests {").next().unwrap_or(text);
+    if before.len() == text.len() {
+        text
+    } else {
+        &before[..before.rfind("#[cfg(test)]").unwrap_or(before.len())]
+    }
 }
 
 #[test]

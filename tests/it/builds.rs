@@ -1,0 +1,174 @@
+//! What is built again, and what is not.
+
+use std::fs;
+
+use crate::workspace::{FOUNDRY, Workspace};
+
+fn short(labels: &[String]) -> Vec<&str> {
+    labels.iter().map(|label| label.split_once(':').map_or(&label[..], |(_, step)| step)).collect()
+}
+
+#[test]
+fn a_second_build_runs_no_action_and_says_so() {
+    let workspace = Workspace::foundry();
+    assert!(workspace.build(&[FOUNDRY]).len() >= 16);
+    let again = workspace.bake(&["build", FOUNDRY]).success();
+    assert!(again.stderr.contains("Fresh") && again.stderr.contains("nothing to do"), "{}", again.stderr);
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new());
+    workspace.bake(&["verify", &workspace.archive().to_string_lossy()]).success();
+}
+
+#[test]
+fn only_what_depends_on_a_change_is_built() {
+    let workspace = Workspace::foundry();
+    workspace.build(&[FOUNDRY]);
+    let (readme, recipe) = (format!("{FOUNDRY}/README.md"), format!("{FOUNDRY}/recipe.toml"));
+    let (text, first) = (workspace.read(&readme), fs::read(workspace.archive()).unwrap());
+
+    workspace.write(&readme, &text);
+    workspace.write(&recipe, &workspace.read(&recipe));
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new(), "touched, not changed");
+
+    workspace.write(&readme, &format!("{text}\nMore.\n"));
+    assert_eq!(short(&workspace.build(&[FOUNDRY])), ["archive"]);
+    assert!(fs::read(workspace.archive()).unwrap() != first);
+    workspace.write(&readme, &text);
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new(), "changed back");
+    assert!(fs::read(workspace.archive()).unwrap() == first);
+
+    workspace.edit(&recipe, "summary = \"", "summary = \"New: ");
+    assert_eq!(short(&workspace.build(&[FOUNDRY])), ["archive", "manifest"]);
+
+    // A donor under another name: it is taken again with the others, and renamed alone with those that use it.
+    workspace.edit(&recipe, "name = \"SM_Slab\"", "name = \"SM_Plate\"");
+    assert_eq!(short(&workspace.build(&[FOUNDRY])), ["archive", "extract", "pack", "rename:SM_Plate"]);
+}
+
+#[test]
+fn what_is_placed_is_put_back() {
+    let workspace = Workspace::foundry();
+    workspace.build(&[FOUNDRY]);
+    let (archive, bytes) = (workspace.archive(), fs::read(workspace.archive()).unwrap());
+    fs::write(&archive, b"edited").unwrap();
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new());
+    assert!(fs::read(&archive).unwrap() == bytes);
+    fs::remove_file(&archive).unwrap();
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new());
+    assert!(fs::read(&archive).unwrap() == bytes);
+    // What was placed is a copy: writing to it does not reach the store.
+    fs::write(&archive, b"edited in place").unwrap();
+    workspace.bake(&["gc", "--check"]).success();
+}
+
+#[test]
+fn every_cause_is_told_and_only_that() {
+    let workspace = Workspace::foundry();
+    let why = |workspace: &Workspace, step: &str| {
+        let events = workspace.path("events.jsonl");
+        workspace.bake(&["build", FOUNDRY, "--events", &events.to_string_lossy()]).success();
+        let label = format!("{FOUNDRY}:{step}");
+        let of_step =
+            |event: &serde_json::Value| event["event"] == "action_finished" && event["label"] == label[..];
+        let event = workspace.events(&events).into_iter().find(of_step).unwrap();
+        let why = event["why"].as_array().unwrap().iter().map(|why| match why.as_str() {
+            Some(text) => text.to_owned(),
+            None => why["text"].as_str().unwrap_or_default().to_owned(),
+        });
+        why.collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(why(&workspace, "archive"), "it was never built here");
+    let readme = format!("{FOUNDRY}/README.md");
+    workspace.write(&readme, "other\n");
+    assert_eq!(why(&workspace, "archive"), "input `members` changed (forge-packs/foundry/README.md)");
+    let recipe = format!("{FOUNDRY}/recipe.toml");
+    workspace.edit(&recipe, "summary = \"", "summary = \"New: ");
+    assert_eq!(why(&workspace, "archive"), "input `members` changed (from manifest)");
+    let text = workspace.bake(&["why", &format!("{FOUNDRY}:archive")]).success().stdout;
+    assert!(text.contains("input `members` changed (from manifest)"), "{text}");
+}
+
+#[test]
+fn a_failed_build_changes_nothing() {
+    let workspace = Workspace::foundry();
+    workspace.build(&[FOUNDRY]);
+    let (archive, bytes) = (workspace.archive(), fs::read(workspace.archive()).unwrap());
+    let recipe = format!("{FOUNDRY}/recipe.toml");
+    workspace.edit(&recipe, "package = \"/Game/Synth/SM_Slab\"", "package = \"/Game/Synth/SM_Slap\"");
+    let failed = workspace.bake(&["build", FOUNDRY]).fails_with(1);
+    assert!(failed.stderr.contains("@game has no package `/Game/Synth/SM_Slap`"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("did you mean `/Game/Synth/SM_Slab`?"), "{}", failed.stderr);
+    assert!(fs::read(archive).unwrap() == bytes);
+}
+
+#[test]
+fn a_set_but_missing_game_is_an_error_and_never_the_stand_in() {
+    let workspace = Workspace::foundry();
+    let nowhere = workspace.path("nowhere");
+    let workspace = workspace.with("BAKE_GAME", nowhere);
+    let failed = workspace.bake(&["build", FOUNDRY]).fails_with(2);
+    assert!(failed.stderr.contains("nowhere"), "{}", failed.stderr);
+    assert!(!workspace.path("out").exists());
+}
+
+#[test]
+fn locked_builds_fail_on_any_difference() {
+    let workspace = Workspace::foundry();
+    workspace.bake(&["lock", "--update", FOUNDRY]).success();
+    workspace.bake(&["build", "--locked", FOUNDRY]).success();
+    workspace.edit(&format!("{FOUNDRY}/recipe.toml"), "summary = \"", "summary = \"New: ");
+    let failed = workspace.bake(&["build", "--locked", FOUNDRY]).fails_with(4);
+    assert!(failed.stderr.contains("archive"), "{}", failed.stderr);
+    workspace.bake(&["lock", "--update", FOUNDRY]).success();
+    workspace.bake(&["build", "--locked", FOUNDRY]).success();
+}
+
+#[test]
+fn garbage_is_collected_and_pins_are_kept() {
+    let workspace = Workspace::foundry();
+    workspace.build(&[FOUNDRY]);
+    let before = workspace.stored();
+    let dry = workspace.bake(&["gc", "--dry-run"]).success();
+    assert_eq!(workspace.stored(), before, "{}", dry.stdout);
+    workspace.edit(&format!("{FOUNDRY}/recipe.toml"), "summary = \"", "summary = \"New: ");
+    workspace.build(&[FOUNDRY]);
+    let grown = workspace.stored().len();
+    workspace.bake(&["gc"]).success();
+    let kept = workspace.stored().len();
+    assert!(kept < grown, "{kept} of {grown}");
+    workspace.bake(&["gc", "--check"]).success();
+    let _ = fs::remove_dir_all(workspace.path("out"));
+    assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new(), "the last build is kept whole");
+}
+
+#[test]
+fn private_keys_reach_nothing_but_the_signature() {
+    let workspace = Workspace::foundry();
+    let seed = [0x5a_u8; 32];
+    fs::write(workspace.path("seed"), seed).unwrap();
+    let args = ["build", FOUNDRY, "--sign-seed", "seed", "--signed-at", "2026-10-10T00:00:00Z"];
+    let trace = workspace.path("trace.json").to_string_lossy().into_owned();
+    let events = workspace.path("events.jsonl").to_string_lossy().into_owned();
+    let all: Vec<&str> = args.into_iter().chain(["--trace", &trace, "--events", &events]).collect();
+    let ran = workspace.bake(&all).success();
+    workspace.bake(&["verify", &workspace.archive().to_string_lossy()]).success();
+    let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let secret = |bytes: &[u8]| {
+        bytes.windows(32).any(|window| window == seed)
+            || bytes.windows(64).any(|window| window == hex.as_bytes())
+    };
+    let digest = *blake3::hash(&seed).as_bytes();
+    let mut files = Vec::new();
+    crate::workspace::walk(&workspace.path(""), &mut files);
+    for file in files.iter().filter(|file| !file.ends_with("seed")) {
+        let bytes = fs::read(file).unwrap();
+        assert!(!secret(&bytes), "the seed is in {}", file.display());
+        assert!(!bytes.windows(32).any(|window| window == digest), "its digest is in {}", file.display());
+    }
+    assert!(!secret(ran.stderr.as_bytes()) && !secret(ran.stdout.as_bytes()));
+    // The same key and time give the same archive; the unsigned members are the same without it.
+    let first = fs::read(workspace.archive()).unwrap();
+    let other = Workspace::foundry();
+    fs::write(other.path("seed"), seed).unwrap();
+    other.bake(&args).success();
+    assert!(fs::read(other.archive()).unwrap() == first);
+}
