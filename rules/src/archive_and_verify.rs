@@ -114,7 +114,11 @@ fn check_size(file: &str, size: usize, members: &[(&str, &[u8])], cx: &Cx<'_>) -
     let mib = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let mut largest: Vec<(usize, &str)> = members.iter().map(|(name, bytes)| (bytes.len(), *name)).collect();
     largest.sort_by(|a, b| b.cmp(a));
-    let lines = largest.iter().take(5).map(|(bytes, name)| format!("{} {name}", mib(*bytes)));
+    let lines = largest
+        .iter()
+        .filter(|(bytes, _)| *bytes >= 1 << 20)
+        .take(5)
+        .map(|(bytes, name)| format!("{} {name}", mib(*bytes)));
     if size > LARGEST {
         let message = format!("`{file}` has {}, at most {} are allowed", mib(size), mib(LARGEST));
         return Err(lines.fold(RuleError::new(message).code("archive_too_large"), RuleError::detail));

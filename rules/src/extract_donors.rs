@@ -1,24 +1,26 @@
 //! `extract-donors`: takes packages out of the game's containers.
 //!
 //! Identified from tables of contents alone; only the blocks of what is taken are read, and every chunk is
-//! held against its recorded hash before anything uses it.
+//! held against its recorded hash before anything uses it. It does not rename: descriptors say which of the
+//! donors refer to each other, so that later steps can let references follow.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::params::Segment;
 use engine::{Cx, External, Facts, Import, Interface, Kind, Outputs, ParamError, RuleError, is_name};
-use iostore::{ChunkError, ChunkReader, ChunkType};
+use iostore::{ChunkError, ChunkReader, ChunkType, PackageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unreal::PackagePath;
-use unreal::package::ImportedPackage;
+use unreal::package::Package;
 
-use crate::game::{self, Container, Located};
+use crate::game::{self, Container, Part};
 use crate::parts;
 use crate::stream::Stream;
 
 /// Parameters of `extract-donors`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// The packages to take.
@@ -27,7 +29,7 @@ pub struct Params {
 }
 
 /// A package to take.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Donor {
     /// Its path in the game, such as `/Game/Props/SM_Crate`.
@@ -36,11 +38,10 @@ struct Donor {
     name: Option<String>,
 }
 
-impl Donor {
-    fn name(&self) -> &str {
-        let leaf = || self.package.rsplit('/').next().unwrap_or_default();
-        self.name.as_deref().unwrap_or_else(leaf)
-    }
+/// A donor whose parameters are in order.
+struct Wanted {
+    name: String,
+    package: PackagePath,
 }
 
 /// What later steps fan out over.
@@ -48,16 +49,22 @@ impl Donor {
 struct Descriptor<'a> {
     name: &'a str,
     package: &'a str,
-    /// Packages of this step that it imports, by path, and what they are called.
+    /// The other donors that it refers to, by path, and what they are called.
     references: BTreeMap<&'a str, &'a str>,
 }
 
 /// The rule.
 pub(crate) struct ExtractDonors;
 
+/// What was identified.
+pub(crate) struct Located {
+    containers: Vec<Container>,
+    donors: Vec<Vec<Part>>,
+}
+
 impl Import for ExtractDonors {
     type Params = Params;
-    type Located = (Vec<Container>, Vec<Located>);
+    type Located = Located;
     const NAME: &'static str = "extract-donors";
     const VERSION: u32 = 1;
     const DOC: &'static str = "Takes packages out of the game's own containers, with their bulk data. Mods \
@@ -70,111 +77,195 @@ impl Import for ExtractDonors {
             .output(
                 "descriptors",
                 Kind::Tree,
-                "`<name>.json`: name, package, and which of the others it imports.",
+                "`<name>.json`: name, package, and which of the others it refers to.",
             )
     }
 
     fn check(params: &Params) -> Vec<ParamError> {
-        let mut names = BTreeSet::new();
-        let mut errors = Vec::new();
-        for (index, donor) in params.donors.iter().enumerate() {
-            let place = |key: &str| {
-                vec![Segment::Key("donors".into()), Segment::Index(index), Segment::Key(key.into())]
-            };
-            if let Err(error) = PackagePath::parse(&donor.package) {
-                errors.push(ParamError::new(place("package"), error.to_string()));
-            }
-            let key = if donor.name.is_some() { "name" } else { "package" };
-            if !is_name(donor.name()) {
-                let message = format!("`{}` is no name: letters, digits, `_`, `-`, `.`", donor.name());
-                errors.push(ParamError::new(place(key), message));
-            } else if !names.insert(donor.name().to_ascii_lowercase()) {
-                let message = format!("two donors are called `{}`", donor.name());
-                errors.push(ParamError::new(place(key), message));
-            }
-        }
-        errors
+        params.wanted().err().unwrap_or_default()
     }
 
-    fn identify(params: &Params, external: &dyn External) -> Result<(Facts, Self::Located), RuleError> {
+    fn identify(params: &Params, external: &dyn External) -> Result<(Facts, Located), RuleError> {
+        let wanted = params.wanted().map_err(first)?;
         let containers = game::open(external)?;
-        let (mut facts, mut located) = (Facts::new(), Vec::new());
-        for donor in &params.donors {
-            let path = package_path(donor)?;
-            let found = game::locate(&containers, &path)
-                .ok_or_else(|| game::missing(&containers, &path, external.name()))?;
-            let toc = &containers[found.container].toc;
-            for (kind, index) in &found.chunks {
-                let chunk = &toc.chunks()[*index];
-                let key = format!("@{} {path} {} {}", external.name(), parts::noun(*kind), chunk.id);
+        let (mut facts, mut donors, mut absent) = (Facts::new(), Vec::new(), Vec::new());
+        for Wanted { package, .. } in &wanted {
+            let Some(parts) = game::locate(&containers, package) else {
+                absent.push(package);
+                continue;
+            };
+            for part in &parts {
+                let chunk = &containers[part.container].toc.chunks()[part.index];
+                let key = format!("@{} {package} {} {}", external.name(), parts::noun(part.kind), chunk.id);
                 facts.insert(key, game::fact(chunk));
             }
-            located.push(found);
+            donors.push(parts);
         }
-        Ok((facts, (containers, located)))
+        if !absent.is_empty() {
+            return Err(game::missing(&containers, &absent, external.name()));
+        }
+        Ok((facts, Located { containers, donors }))
     }
 
     fn fetch(
         params: Params,
-        (containers, located): Self::Located,
+        located: Located,
         external: &dyn External,
         outputs: &Outputs<'_>,
         cx: &Cx<'_>,
     ) -> Result<(), RuleError> {
-        let names: BTreeMap<String, &str> =
-            params.donors.iter().map(|donor| (donor.package.to_ascii_lowercase(), donor.name())).collect();
-        let pairs: Vec<(&Donor, &Located)> = params.donors.iter().zip(&located).collect();
-        cx.par_map(&pairs, |(donor, located)| take(donor, located, &containers, &names, external, outputs))?;
+        let wanted = params.wanted().map_err(first)?;
+        let donors = wanted.iter().map(|donor| (donor.package.id(), donor)).collect();
+        let taker = Taker { containers: &located.containers, donors, external, outputs };
+        let (done, total) = (AtomicU64::new(0), wanted.len() as u64);
+        let pairs: Vec<(&Wanted, &Vec<Part>)> = wanted.iter().zip(&located.donors).collect();
+        cx.par_map(&pairs, |(donor, parts)| {
+            taker.take(donor, parts)?;
+            cx.progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            Ok(())
+        })?;
         Ok(())
     }
 }
 
-fn package_path(donor: &Donor) -> Result<PackagePath, RuleError> {
-    PackagePath::parse(&donor.package).map_err(|error| RuleError::new(error.to_string()))
+impl Params {
+    fn wanted(&self) -> Result<Vec<Wanted>, Vec<ParamError>> {
+        let (mut wanted, mut errors): (Vec<Wanted>, Vec<ParamError>) = (Vec::new(), Vec::new());
+        for (index, donor) in self.donors.iter().enumerate() {
+            match donor.wanted() {
+                Ok(donor) if wanted.iter().any(|other| other.name.eq_ignore_ascii_case(&donor.name)) => {
+                    errors.push(at(index, "name", format!("two donors are called `{}`", donor.name)));
+                }
+                Ok(donor) if wanted.iter().any(|other| other.package.id() == donor.package.id()) => {
+                    errors.push(at(index, "package", format!("`{}` is there twice", donor.package)));
+                }
+                Ok(donor) => wanted.push(donor),
+                Err((key, message)) => errors.push(at(index, key, message)),
+            }
+        }
+        if errors.is_empty() { Ok(wanted) } else { Err(errors) }
+    }
 }
 
-fn take(
-    donor: &Donor,
-    located: &Located,
-    containers: &[Container],
-    names: &BTreeMap<String, &str>,
-    external: &dyn External,
-    outputs: &Outputs<'_>,
-) -> Result<(), RuleError> {
-    let container = &containers[located.container];
-    let opened = partitions(container, external)?;
-    let partitions: Vec<&dyn iostore::ReadAt> =
-        opened.iter().map(|file| file as &dyn iostore::ReadAt).collect();
-    let reader = ChunkReader::new(&container.toc, &partitions);
-    let name = donor.name();
-    let fault = |kind: ChunkType, index: usize, error: ChunkError| {
-        let what = format!("the {} of `{}` in @{}", parts::noun(kind), donor.package, external.name());
-        explain(&what, container, index, external, error)
-    };
-    for &(kind, index) in &located.chunks {
-        if kind != ChunkType::ExportBundleData {
-            let extension = parts::BULK.iter().find(|(known, _)| *known == kind).map_or("bulk", |(_, it)| it);
-            let mut stream = Stream::new(outputs)?;
-            let copied = reader.copy(index, &mut stream);
-            let ((), digest) = stream.finish(copied, |error| fault(kind, index, error))?;
-            outputs.link_in("packages", &format!("{name}/{name}.{extension}"), digest)?;
-            continue;
+impl Donor {
+    fn wanted(&self) -> Result<Wanted, (&'static str, String)> {
+        let package = PackagePath::parse(&self.package).map_err(|error| ("package", error.to_string()))?;
+        let name = self.name.clone().unwrap_or_else(|| package.leaf().to_owned());
+        if !is_name(&name) {
+            let key = if self.name.is_some() { "name" } else { "package" };
+            return Err((key, format!("`{name}` is no name: letters, digits, `_`, `-`, `.`")));
         }
-        let limit = iostore::Limits::default().chunk_bytes;
-        let bytes = reader.read(index, limit).map_err(|error| fault(kind, index, error))?;
-        let package = parts::parse(&bytes, &donor.package)?;
-        let extension = parts::extension(&package);
-        outputs.put_in("packages", &format!("{name}/{name}.{extension}"), &bytes)?;
-        let imported: Vec<String> = package.imported.iter().map(ImportedPackage::text).collect();
-        let references = imported.iter().filter_map(|path| {
-            let name = names.get(&path.to_ascii_lowercase())?;
-            Some((path.as_str(), *name))
-        });
-        let descriptor = Descriptor { name, package: &donor.package, references: references.collect() };
-        let text = serde_json::to_string(&descriptor).map_err(|error| RuleError::new(error.to_string()))?;
-        outputs.put_in("descriptors", &format!("{name}.json"), text.as_bytes())?;
+        Ok(Wanted { name, package })
     }
-    Ok(())
+}
+
+fn at(index: usize, key: &str, message: String) -> ParamError {
+    let place = [Segment::Key("donors".to_owned()), Segment::Index(index), Segment::Key(key.to_owned())];
+    ParamError::new(place.into(), message)
+}
+
+fn first(errors: Vec<ParamError>) -> RuleError {
+    errors.into_iter().next().map_or_else(|| RuleError::new("the donors are wrong"), RuleError::from)
+}
+
+/// Takes donors, from any thread.
+struct Taker<'a> {
+    containers: &'a [Container],
+    donors: BTreeMap<PackageId, &'a Wanted>,
+    external: &'a dyn External,
+    outputs: &'a Outputs<'a>,
+}
+
+impl Taker<'_> {
+    fn take(&self, donor: &Wanted, chunks: &[Part]) -> Result<(), RuleError> {
+        let name = &donor.name;
+        for part in chunks {
+            let container = &self.containers[part.container];
+            let opened = partitions(container, self.external)?;
+            let files: Vec<&dyn iostore::ReadAt> = opened.iter().map(|file| file as _).collect();
+            let reader = ChunkReader::new(&container.toc, &files);
+            let fault = |error| self.explain(donor, part, error);
+            if let Some((_, extension)) = parts::BULK.iter().find(|(kind, _)| *kind == part.kind) {
+                let mut stream = Stream::new(self.outputs)?;
+                let copied = reader.copy(part.index, &mut stream);
+                let ((), digest) = stream.finish(copied, fault)?;
+                self.outputs.link_in("packages", &format!("{name}/{name}.{extension}"), digest)?;
+            } else {
+                let bytes = reader.read(part.index, iostore::Limits::default().chunk_bytes).map_err(fault)?;
+                let package = parts::parse(&bytes, donor.package.as_str())?;
+                let extension = parts::extension(&package);
+                self.outputs.put_in("packages", &format!("{name}/{name}.{extension}"), &bytes)?;
+                self.describe(donor, &package)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self, donor: &Wanted, package: &Package) -> Result<(), RuleError> {
+        if package.id() != donor.package.id() {
+            let found = package.name_text(package.name);
+            return Err(RuleError::new(format!(
+                "`{}` is the package `{found}` by its own header",
+                donor.package
+            )));
+        }
+        // Export data refers to packages by names of the batch, as soft references do.
+        let imported = package.imported.iter().map(|import| import.id());
+        let named = package.names.iter().map(|name| {
+            let text = name.text();
+            PackageId::of_name(text.split_once('.').map_or(text, |(path, _)| path))
+        });
+        let others = imported.chain(named).filter(|id| *id != donor.package.id());
+        let references = others.filter_map(|id| self.donors.get(&id));
+        let descriptor = Descriptor {
+            name: &donor.name,
+            package: donor.package.as_str(),
+            references: references.map(|other| (other.package.as_str(), other.name.as_str())).collect(),
+        };
+        let text = serde_json::to_vec(&descriptor).map_err(|error| RuleError::new(error.to_string()))?;
+        self.outputs.put_in("descriptors", &format!("{}.json", donor.name), &text)
+    }
+
+    fn explain(&self, donor: &Wanted, part: &Part, error: ChunkError) -> RuleError {
+        let container = &self.containers[part.container];
+        let what = match part.kind {
+            ChunkType::ExportBundleData => format!("`{}` in @{}", donor.package, self.external.name()),
+            kind => format!("the {} of `{}` in @{}", parts::noun(kind), donor.package, self.external.name()),
+        };
+        let blocks = container.toc.blocks_of(part.index).map(|(_, blocks)| blocks).unwrap_or_default();
+        let start = blocks.first().map_or(0, |block| block.offset);
+        let partition = start / container.toc.partition_size().max(1);
+        let stored: u64 = blocks.iter().map(|block| u64::from(block.compressed_size)).sum();
+        let file = ucas(container, u32::try_from(partition).unwrap_or(u32::MAX));
+        let place = format!(
+            "{file} at {}, {} bytes",
+            grouped(start % container.toc.partition_size().max(1)),
+            grouped(stored)
+        );
+        let half_updated =
+            "the game may be half-updated: verify its files, then build again (nothing was kept)";
+        match error {
+            ChunkError::Hash { found, stated, .. } => {
+                RuleError::new(format!("{what} does not match its recorded hash"))
+                    .detail(format!("{place}: expected {stated}, found {found}"))
+                    .hint(half_updated)
+            }
+            ChunkError::Read { source, .. } => game::in_file(source, &self.external.describe(&file)),
+            error @ (ChunkError::Truncated { .. } | ChunkError::Corrupt { .. }) => {
+                RuleError::new(format!("{what} cannot be read"))
+                    .detail(format!("{place}: {error}"))
+                    .hint(half_updated)
+            }
+            error => RuleError::new(format!("{what} cannot be read")).detail(format!("{place}: {error}")),
+        }
+    }
+}
+
+/// A number in groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 /// A file of an external, as the container format reads it.
@@ -202,31 +293,5 @@ fn ucas(container: &Container, partition: u32) -> String {
     match partition {
         0 => format!("{}.ucas", container.stem),
         number => format!("{}_s{number}.ucas", container.stem),
-    }
-}
-
-fn explain(
-    what: &str,
-    container: &Container,
-    index: usize,
-    external: &dyn External,
-    error: ChunkError,
-) -> RuleError {
-    let chunk = &container.toc.chunks()[index];
-    let start =
-        container.toc.blocks_of(index).and_then(|(_, blocks)| blocks.first()).map_or(0, |block| block.offset);
-    let place = format!("{} at {start}, {} bytes", external.describe(&ucas(container, 0)), chunk.length);
-    let hint = "the game may be half-updated: verify its files, then build again (nothing was kept)";
-    match error {
-        ChunkError::Hash { found, stated, .. } => {
-            RuleError::new(format!("{what} does not match its recorded hash"))
-                .detail(format!("{place}: expected {stated}, found {found}"))
-                .hint(hint)
-        }
-        ChunkError::Read { source, .. } => game::in_file(source, &external.describe(&ucas(container, 0))),
-        error @ ChunkError::Truncated { .. } => {
-            RuleError::new(format!("{what} cannot be read")).detail(format!("{place}: {error}")).hint(hint)
-        }
-        error => RuleError::new(format!("{what} cannot be read")).detail(format!("{place}: {error}")),
     }
 }

@@ -3,8 +3,11 @@
 //! It reads tables of contents alone, so that it works while every `.ucas` is away. Mods that lie beside the
 //! game's own containers are not looked at.
 
+use std::collections::BTreeSet;
+
 use engine::{External, RuleError, schema};
-use iostore::{Chunk, ChunkId, ChunkType, Limits, PackageId, Toc};
+use iostore::{Chunk, ChunkType, Limits, Toc};
+use rayon::prelude::*;
 use unreal::PackagePath;
 
 /// A container of the game.
@@ -20,16 +23,19 @@ const GLOBAL: &str = "global";
 /// Reads the tables of contents of all shipped containers, the one that wins over all others first.
 pub(crate) fn open(external: &dyn External) -> Result<Vec<Container>, RuleError> {
     let name = external.name();
-    let files = external.files().map_err(|error| {
-        RuleError::new(format!("@{name} cannot be read: {error}"))
-            .hint("`bake doctor` shows where it was looked for")
-    })?;
+    let files = external.files().map_err(|error| in_file(error, &external.describe("")))?;
     let stems = files.iter().filter_map(|(file, _)| file.strip_suffix(".utoc"));
-    let shipped = stems.filter(|stem| *stem != GLOBAL && iostore::is_shipped_container(stem));
-    let mut containers = shipped.map(|stem| read(external, stem)).collect::<Result<Vec<_>, _>>()?;
+    let shipped: Vec<&str> =
+        stems.filter(|stem| *stem != GLOBAL && iostore::is_shipped_container(stem)).collect();
+    let read: Vec<_> = shipped.par_iter().map(|stem| read(external, stem)).collect();
+    let mut containers = read.into_iter().collect::<Result<Vec<_>, _>>()?;
     if containers.is_empty() {
         return Err(RuleError::new(format!("@{name} holds no container of the game"))
-            .detail(format!("looked for `.utoc` files, mods aside, in {}", external.describe("")))
+            .detail(format!(
+                "found {} files and no `.utoc` of the game in {}",
+                files.len(),
+                external.describe("")
+            ))
             .hint("it is the folder `Meteorite/Content/Paks` of the game"));
     }
     containers.sort_by(|a, b| iostore::precedence(&b.stem, &a.stem));
@@ -64,44 +70,62 @@ pub(crate) fn in_file(error: std::io::Error, at: &str) -> RuleError {
     }
 }
 
-/// Where a package lies: its container, and its chunks by index.
-pub(crate) struct Located {
+/// A chunk of a package.
+pub(crate) struct Part {
+    pub(crate) kind: ChunkType,
+    /// Index of its container.
     pub(crate) container: usize,
-    pub(crate) chunks: Vec<(ChunkType, usize)>,
+    /// Its index in that container.
+    pub(crate) index: usize,
 }
 
-/// Looks a package up; the first container that has it wins.
-pub(crate) fn locate(containers: &[Container], path: &PackagePath) -> Option<Located> {
-    let id = PackageId::of_name(path.as_str());
-    let package = ChunkId::new(id.0, 0, ChunkType::ExportBundleData);
-    let (container, found) =
-        containers.iter().enumerate().find_map(|(index, it)| Some((index, it.toc.find(package)?)))?;
-    let mut chunks = vec![(ChunkType::ExportBundleData, found)];
-    for (kind, _) in crate::parts::BULK {
-        let chunk = containers[container].toc.find(ChunkId::new(id.0, 0, kind));
-        chunks.extend(chunk.map(|index| (kind, index)));
-    }
-    Some(Located { container, chunks })
+/// The chunks of a package, its own first; of each the one that the game would read. `None` when no
+/// container has the package. Chunks without bytes are as good as none.
+pub(crate) fn locate(containers: &[Container], path: &PackagePath) -> Option<Vec<Part>> {
+    let part = |kind| {
+        let id = path.id().chunk(kind);
+        let (container, index) =
+            containers.iter().enumerate().find_map(|(at, container)| Some((at, container.toc.find(id)?)))?;
+        (containers[container].toc.chunks()[index].length > 0).then_some(Part { kind, container, index })
+    };
+    let mut parts = vec![part(ChunkType::ExportBundleData)?];
+    parts.extend(crate::parts::BULK.iter().filter_map(|(kind, _)| part(*kind)));
+    Some(parts)
 }
 
-/// The error for a package that no container has.
-pub(crate) fn missing(containers: &[Container], path: &PackagePath, external: &str) -> RuleError {
-    let known: Vec<String> = containers
-        .iter()
-        .flat_map(|container| {
-            let chunks = container.toc.chunks().iter().enumerate();
-            let packages = chunks.filter(|(_, chunk)| chunk.id.kind() == ChunkType::ExportBundleData);
-            packages.filter_map(|(index, _)| PackagePath::of_file(&container.toc.path(index)?))
-        })
-        .map(|path| path.to_string())
-        .collect();
-    let count = containers.len();
-    let error = RuleError::new(format!("@{external} has no package `{path}`"))
-        .detail(format!("{count} container{} searched", if count == 1 { "" } else { "s" }));
-    match schema::did_you_mean(path.as_str(), known.iter().map(String::as_str)) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
-        None => error,
+/// The error for packages that no container has: it names all of them, and what they may be a slip of.
+pub(crate) fn missing(containers: &[Container], absent: &[&PackagePath], external: &str) -> RuleError {
+    let known: BTreeSet<String> = containers.iter().flat_map(packages).map(|path| path.to_string()).collect();
+    let near = |path: &PackagePath| {
+        let leaf = |other: &&String| {
+            other.rsplit('/').next().is_some_and(|leaf| leaf.eq_ignore_ascii_case(path.leaf()))
+        };
+        let same_leaf: Vec<&str> = known.iter().filter(leaf).take(3).map(String::as_str).collect();
+        let slip = || schema::did_you_mean(path.as_str(), known.iter().map(String::as_str));
+        if same_leaf.is_empty() { slip().into_iter().collect() } else { same_leaf }
+    };
+    let searched = match containers.len() {
+        1 => "1 container".to_owned(),
+        count => format!("{count} containers"),
+    };
+    let what = match absent {
+        [path] => format!("no package `{path}`"),
+        several => format!("none of {} packages that are asked for", several.len()),
+    };
+    let mut error = RuleError::new(format!("@{external} has {what} ({searched} searched)"));
+    if absent.len() > 1 {
+        error = absent.iter().fold(error, |error, path| error.detail(format!("`{path}`")));
     }
+    let near: Vec<String> =
+        absent.iter().flat_map(|path| near(path)).map(|path| format!("`{path}`")).take(5).collect();
+    if near.is_empty() { error } else { error.hint(format!("did you mean {}?", near.join(" or "))) }
+}
+
+/// The packages that a container names.
+fn packages(container: &Container) -> impl Iterator<Item = PackagePath> {
+    let chunks = container.toc.chunks().iter().enumerate();
+    let packages = chunks.filter(|(_, chunk)| chunk.id.kind() == ChunkType::ExportBundleData);
+    packages.filter_map(|(index, _)| PackagePath::of_file(&container.toc.path(index)?))
 }
 
 /// What identifies a chunk: its id, the hash that the table of contents states, and its length.

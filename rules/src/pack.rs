@@ -1,12 +1,17 @@
 //! `pack`: packages into one container, in the canonical form.
+//!
+//! It knows that a file's place and the name inside it must agree, and that what a package needs of this
+//! container must be in it: the game says nothing when it is not. The bytes of a container are the affair of
+//! `iostore`.
 
 use std::collections::BTreeMap;
 
 use engine::{Blob, Cx, Digest, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError};
-use iostore::ChunkType;
+use iostore::{ChunkType, PackageId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use unreal::PackagePath;
+use unreal::package::{BulkEntry, ImportedPackage, Package};
 
 use crate::parts;
 use crate::stream::Stream;
@@ -61,16 +66,23 @@ impl Pure for Pack {
     }
 
     fn run(params: Params, inputs: &Inputs<'_>, outputs: &Outputs<'_>, cx: &Cx<'_>) -> Result<(), RuleError> {
-        let files = Files::of(inputs)?;
+        let files = Files::of(inputs, cx)?;
+        if let Some(folder) = &params.namespace {
+            files.check_namespace(folder)?;
+        }
         let mut builder = iostore::Builder::new(&params.name);
         for file in &files.0 {
-            cx.check_cancelled()?;
-            builder = builder.package(file.package(params.namespace.as_deref())?);
+            builder = builder.package(file.package());
         }
         let mut ucas = Stream::new(outputs)?;
         let written = builder.write(&mut ucas);
+        let ucas_length = ucas.written();
         let (utoc, ucas) = ucas.finish(written, |error| {
             RuleError::new(format!("container `{}` cannot be written: {error}", params.name))
+        })?;
+        // A fault here is ours, and the game would only say that there is no such package.
+        iostore::check::toc_structure(&utoc, ucas_length).map_err(|error| {
+            RuleError::new(format!("container `{}` does not read back: {error}", params.name))
         })?;
         outputs.link_in("container", &format!("content/{}.ucas", params.name), ucas)?;
         outputs.put_in("container", &format!("content/{}.utoc", params.name), &utoc)
@@ -80,9 +92,9 @@ impl Pure for Pack {
 /// The files of one package.
 struct File {
     path: String,
-    name: String,
+    name: PackagePath,
     is_world: bool,
-    imports: Vec<iostore::PackageId>,
+    imports: Vec<String>,
     zen: Blob,
     bulk: BTreeMap<ChunkType, Blob>,
 }
@@ -90,17 +102,47 @@ struct File {
 struct Files(Vec<File>);
 
 impl Files {
-    fn of(inputs: &Inputs<'_>) -> Result<Self, RuleError> {
+    fn of(inputs: &Inputs<'_>, cx: &Cx<'_>) -> Result<Self, RuleError> {
         let mut stems: BTreeMap<String, Vec<(String, ChunkType, Digest)>> = BTreeMap::new();
         for (path, digest) in inputs.tree("packages")?.iter() {
             let (stem, kind) = parts::split(path.as_str()).ok_or_else(|| parts::no_part(path.as_str()))?;
+            if digest.is_empty() {
+                return Err(RuleError::new(format!("`{path}` is empty; leave it out")));
+            }
             stems.entry(stem.to_owned()).or_default().push((path.to_string(), kind, *digest));
         }
-        stems
-            .into_iter()
-            .map(|(stem, files)| File::of(&stem, &files, inputs))
-            .collect::<Result<_, _>>()
-            .map(Self)
+        let stems: Vec<_> = stems.into_iter().collect();
+        let files = cx.par_map(&stems, |(stem, files)| File::of(stem, files, inputs))?;
+        let mut seen = BTreeMap::new();
+        for file in &files {
+            if let Some(other) = seen.insert(file.name.id(), &file.path) {
+                return Err(RuleError::new(format!(
+                    "`{other}` and `{}` are one package to the game",
+                    file.path
+                )));
+            }
+        }
+        Ok(Self(files))
+    }
+
+    /// All packages must lie in `folder`, and what they import from it must be here: it cannot be elsewhere.
+    fn check_namespace(&self, folder: &str) -> Result<(), RuleError> {
+        let here: BTreeMap<PackageId, &File> = self.0.iter().map(|file| (file.name.id(), file)).collect();
+        for file in &self.0 {
+            if !is_below(file.name.as_str(), folder) {
+                return Err(RuleError::new(format!("`{}` lies outside `{folder}`", file.name))
+                    .detail(format!("as `{}`", file.path)));
+            }
+            let missing =
+                |name: &&String| is_below(name, folder) && !here.contains_key(&PackageId::of_name(name));
+            if let Some(missing) = file.imports.iter().find(missing) {
+                return Err(RuleError::new(format!(
+                    "`{}` imports `{missing}`, which is not packed",
+                    file.name
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -123,34 +165,66 @@ impl File {
         }
         let bulk = files.iter().filter(|(_, kind, _)| *kind != ChunkType::ExportBundleData);
         let bulk = bulk.map(|(_, kind, digest)| Ok((*kind, inputs.read(*digest)?)));
+        let bulk = bulk.collect::<Result<_, RuleError>>()?;
+        check_bulk(&package, &name, &bulk)?;
         Ok(Self {
             path: path.clone(),
-            name: name.to_string(),
+            name,
             is_world: package.is_world(),
-            imports: package.imported_packages(),
-            bulk: bulk.collect::<Result<_, RuleError>>()?,
+            imports: package.imported.iter().map(ImportedPackage::text).collect(),
+            bulk,
             zen,
         })
     }
 
-    fn package(&self, namespace: Option<&str>) -> Result<iostore::Package<'_>, RuleError> {
-        let inside = |folder: &str| {
-            let start = self.name.get(..folder.len());
-            start.is_some_and(|start| start.eq_ignore_ascii_case(folder))
-                && self.name[folder.len()..].starts_with('/')
-        };
-        if let Some(folder) = namespace.filter(|folder| !inside(folder)) {
-            return Err(RuleError::new(format!("`{}` lies outside `{folder}`", self.name))
-                .detail(format!("as `{}`", self.path)));
-        }
+    fn package(&self) -> iostore::Package<'_> {
         let bulk = |kind| self.bulk.get(&kind).map(|blob| &blob[..]);
-        Ok(iostore::Package {
+        iostore::Package {
             is_world: self.is_world,
             bulk: bulk(ChunkType::BulkData),
             optional_bulk: bulk(ChunkType::OptionalBulkData),
             mapped_bulk: bulk(ChunkType::MemoryMappedBulkData),
-            imports: self.imports.clone(),
-            ..iostore::Package::new(&self.name, &self.zen)
-        })
+            imports: self.imports.iter().map(|name| PackageId::of_name(name)).collect(),
+            ..iostore::Package::new(self.name.as_str(), &self.zen)
+        }
+    }
+}
+
+/// Whether the package `name` is below `folder`; like the game, without regard to case.
+fn is_below(name: &str, folder: &str) -> bool {
+    let (start, rest) = name.split_at_checked(folder.len()).unwrap_or_default();
+    start.eq_ignore_ascii_case(folder) && rest.starts_with('/')
+}
+
+/// Every payload that the package says is beside it must be there.
+fn check_bulk(
+    package: &Package,
+    name: &PackagePath,
+    bulk: &BTreeMap<ChunkType, Blob>,
+) -> Result<(), RuleError> {
+    for entry in &package.bulk {
+        let Some(kind) = chunk_of(entry) else { continue };
+        let found = bulk.get(&kind).map_or(0, |blob| blob.len() as u64);
+        let end = entry.offset.checked_add(entry.size).and_then(|end| u64::try_from(end).ok());
+        if end.is_none_or(|end| end > found) {
+            let (noun, size, offset) = (parts::noun(kind), entry.size, entry.offset);
+            let message = format!("`{name}` needs {size} bytes at {offset} of its {noun}, which has {found}");
+            return Err(RuleError::new(message));
+        }
+    }
+    Ok(())
+}
+
+/// The chunk that a payload is in; `None` when it is inside the package.
+fn chunk_of(entry: &BulkEntry) -> Option<ChunkType> {
+    const SEPARATE: u32 = 0x100;
+    const OPTIONAL: u32 = 0x800;
+    const MAPPED: u32 = 0x1000;
+    let has = |flag| entry.flags & flag != 0;
+    match has(SEPARATE) && entry.size != 0 {
+        false => None,
+        true if has(OPTIONAL) => Some(ChunkType::OptionalBulkData),
+        true if has(MAPPED) => Some(ChunkType::MemoryMappedBulkData),
+        true => Some(ChunkType::BulkData),
     }
 }
