@@ -124,6 +124,10 @@ fn externals(session: &Session<'_>, all: &mut Vec<Found>) {
         let variable = recipes::external_variable(name).unwrap_or_default();
         let at = format!("@{name}");
         all.push(match session.settings.externals.get(name) {
+            None if session.product.catalogue.get(&format!("stand-in-{name}")).is_none() => {
+                found(at, State::Less, "not set, and nothing stands in for it yet")
+                    .mend(format!("set {variable}, or `bake.local.toml` [{name}] path = \"…\""))
+            }
             None => found(at, State::Less, "not set: built from its stand-in")
                 .mend(format!("set {variable}, or `bake.local.toml` [{name}] path = \"…\"")),
             Some(set) => {

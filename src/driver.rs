@@ -30,6 +30,8 @@ pub(crate) struct Request<'r> {
     pub(crate) labels: &'r [String],
     pub(crate) out: PathBuf,
     pub(crate) how: &'r How,
+    /// Remember the build for the next one, and keep its results from garbage collection.
+    pub(crate) remember: bool,
     /// Look at every step, so that the report names the outputs of all.
     pub(crate) all: bool,
     pub(crate) elsewhere: Option<&'r dyn Elsewhere>,
@@ -130,9 +132,11 @@ impl<'s> Driver<'s> {
                     .placed()
                     .map(|(label, record)| Artifact { label: label.clone(), record: record.clone() })
                     .collect();
-                self.store.put_snapshot(&workspace, &steps_name, &snapshot.steps)?;
-                self.store.put_snapshot(&workspace, &stats_name, &snapshot.stats.encode())?;
-                self.keep(request, &last, &built, snapshot)?;
+                if request.remember {
+                    self.store.put_snapshot(&workspace, &steps_name, &snapshot.steps)?;
+                    self.store.put_snapshot(&workspace, &stats_name, &snapshot.stats.encode())?;
+                    self.keep(request, &last, &built, snapshot)?;
+                }
             }
             let Built { report, .. } = built;
             return Ok(Ended::Built(Box::new(Done {
@@ -152,7 +156,14 @@ impl<'s> Driver<'s> {
             tempfile::tempdir().map_err(|error| Fail::machine(format!("no temporary folder: {error}")))?;
         let how = How::default();
         let out = nowhere.path().to_owned();
-        let request = Request { labels: &labels, out, how: &how, all: true, elsewhere: Some(&Nowhere) };
+        let request = Request {
+            labels: &labels,
+            out,
+            how: &how,
+            remember: false,
+            all: true,
+            elsewhere: Some(&Nowhere),
+        };
         let stop = AtomicBool::new(false);
         let setup = self.set_up(&how)?;
         let options = setup.options(&request, &stop);
@@ -218,7 +229,7 @@ impl<'s> Driver<'s> {
         snapshot: &Snapshot,
     ) -> Result<(), Fail> {
         const MOST: usize = 4_096;
-        let name = root_name(&self.session.id(), &request.labels.join(" "));
+        let name = root_name(self.session, &request.labels.join(" "));
         let since = format!("{name} since");
         if last.is_part() {
             let roots = self.store.kept(Keep::Root)?;
@@ -288,8 +299,8 @@ impl Elsewhere for Nowhere {
 }
 
 /// The name under which the last build of labels of a workspace is kept.
-pub(crate) fn root_name(workspace: &str, labels: &str) -> String {
-    format!("{labels} of {workspace}")
+pub(crate) fn root_name(session: &Session<'_>, labels: &str) -> String {
+    format!("{labels} in {}", session.root.display())
 }
 
 fn snapshot_name(stamp: &str) -> String {

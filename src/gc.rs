@@ -21,7 +21,7 @@ pub(crate) fn run(args: &Gc, cli: &Cli, product: &Product, shell: &Shell) -> Res
     }
     if let Some(label) = &args.unpin {
         let session = session.ok_or_else(|| Fail::usage("a pin belongs to a workspace: run this in one"))?;
-        let name = crate::driver::root_name(&session.id(), label);
+        let name = crate::driver::root_name(&session, label);
         let known = store.release(Keep::Pin, &name)?;
         let unknown = || Fail::usage(format!("`{label}` is not pinned"));
         return if known { Ok(shell.status("Unpinned", label)) } else { Err(unknown()) };
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Gc, cli: &Cli, product: &Product, shell: &Shell) -> Res
 
 fn pin(store: &DiskStore, session: Option<&Session<'_>>, label: &str, shell: &Shell) -> Result<(), Fail> {
     let session = session.ok_or_else(|| Fail::usage("a pin belongs to a workspace: run this in one"))?;
-    let name = crate::driver::root_name(&session.id(), label);
+    let name = crate::driver::root_name(session, label);
     let since = format!("{name} since");
     let roots = store.kept(Keep::Root)?;
     let built = roots.into_iter().filter(|kept| kept.name == name || kept.name == since);

@@ -23,16 +23,27 @@ pub(crate) fn run<'a>(
     }
     std::fs::create_dir_all(&folder).map_err(|error| Fail::io("make", &folder, &error))?;
     std::fs::write(&path, forge_pack(id)).map_err(|error| Fail::io("write", &path, &error))?;
-    shell.status("Made", &format!("forge-packs/{id}/recipe.toml"));
+    let readme = folder.join("README.md");
+    if !readme.exists() {
+        let text = format!("# {}\n\nWhat it is, and what it is for.\n", name(id));
+        std::fs::write(&readme, text).map_err(|error| Fail::io("write", &readme, &error))?;
+    }
+    shell.status("Made", &format!("forge-packs/{id}/recipe.toml and README.md"));
     shell.more(&format!("next: bake build forge-packs/{id}"));
     Ok(())
 }
 
-fn forge_pack(id: &str) -> String {
+/// The id as people would write it.
+fn name(id: &str) -> String {
     let mut name = id.replace('-', " ");
     if let Some(first) = name.get_mut(..1) {
         first.make_ascii_uppercase();
     }
+    name
+}
+
+fn forge_pack(id: &str) -> String {
+    let name = name(id);
     format!(
         r#"#:schema ../../docs/schema/recipe.schema.json
 schema = 1

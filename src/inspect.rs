@@ -216,29 +216,38 @@ mod tests {
                 let Ok(bytes) = std::fs::read(&file) else { continue };
                 let beside = |extension: &str| std::fs::read(file.with_extension(extension)).ok();
                 let found = show(&file.to_string_lossy(), &bytes, &beside, &[]).unwrap().json;
-                compare(&found, &expected, stem);
+                // What is compressed with what we cannot decode is listed, not read.
+                let methods = expected.get("compression_methods").and_then(Value::as_array);
+                let readable = methods.is_none_or(|methods| methods.iter().all(|method| method == "Zlib"));
+                compare(&found, &expected, stem, readable);
             }
         }
     }
 
     /// What an expectation says of the file beside the container's own tables.
-    const ASIDE: [&str; 5] =
-        ["files", "note", "blocks_by_method", "header_bytes_used", "trailing_zero_bytes"];
+    const ASIDE: [&str; 4] = ["files", "note", "header_bytes_used", "trailing_zero_bytes"];
 
-    fn compare(found: &Value, expected: &Value, at: &str) {
+    /// What only the bytes of a chunk tell.
+    const OF_BYTES: [&str; 2] = ["hash_matches_blake3", "sha256"];
+
+    fn compare(found: &Value, expected: &Value, at: &str, readable: bool) {
         match expected {
             Value::Object(fields) => {
                 for (key, value) in fields.iter().filter(|(key, _)| !ASIDE.contains(&key.as_str())) {
                     let found = found.get(key).unwrap_or_else(|| panic!("{at}: `{key}` is not shown"));
-                    compare(found, value, &format!("{at}.{key}"));
+                    if readable || !found.is_null() || !OF_BYTES.contains(&key.as_str()) {
+                        compare(found, value, &format!("{at}.{key}"), readable);
+                    }
                 }
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {
                 assert_eq!(found.as_array().map(Vec::len), Some(items.len()), "{at}");
                 for (index, item) in items.iter().enumerate() {
-                    compare(&found[index], item, &format!("{at}[{index}]"));
+                    compare(&found[index], item, &format!("{at}[{index}]"), readable);
                 }
             }
+            // Long lists are left out of expectations.
+            Value::String(text) if text == "omitted" => assert!(found.is_array(), "{at}"),
             other => assert_eq!(found, other, "{at}"),
         }
     }

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cache::{Output, Results};
-use engine::{Action, Body, External, Label, NodeId, Plan, Source};
+use cache::Results;
+use engine::{Action, Body, External, Label, NodeId, Source};
 use recipes::{Entries, Lock};
 
 use crate::cli;
@@ -19,14 +19,22 @@ use crate::session::Session;
 use crate::shell::Shell;
 
 const FILE: &str = "bake.lock";
-/// The output that is an archive before it is signed and packed.
+/// The outputs of a step that makes an archive: the archive itself, and what is in it but the signature.
+const ARCHIVE: &str = "archive";
 const MEMBERS: &str = "members";
 
 pub(crate) fn run(args: &cli::Lock, session: &Session<'_>, shell: &Shell) -> Result<(), Fail> {
     let all = ["...".to_owned()];
     let labels = if args.labels.is_empty() { &all[..] } else { &args.labels };
     let driver = Driver::open(session)?;
-    let request = Request { labels, out: session.out(None), how: &args.how, all: true, elsewhere: None };
+    let request = Request {
+        labels,
+        out: session.out(None),
+        how: &args.how,
+        remember: true,
+        all: true,
+        elsewhere: None,
+    };
     let mut watchers = Watchers::new(session, shell, None)?;
     crate::driver::watch_for_interrupts(shell);
     let ended = driver.build(&request, &mut watchers);
@@ -36,28 +44,25 @@ pub(crate) fn run(args: &cli::Lock, session: &Session<'_>, shell: &Shell) -> Res
     verdict(&done)?;
     let found = found(session, &driver, &done)?;
     let mut lock = read(&session.root)?;
-    let recipes = recipes(&done.plan);
-    let differences = lock.compare(&found, |key| concerns(&recipes, key));
+    let concerned = Concerned::of(&done);
+    let differences = lock.compare(&found, |key| concerned.has(key));
     let is_new = |difference: &recipes::Difference| matches!(difference, recipes::Difference::Added { .. });
     if !args.update && !differences.iter().all(is_new) {
         return Err(differs(&differences).help("if this is meant: `bake lock --update`"));
     }
-    lock.update(&found, |key| concerns(&recipes, key));
+    lock.update(&found, |key| concerned.has(key));
     let path = session.root.join(FILE);
     std::fs::write(&path, lock.format()).map_err(|error| Fail::io("write", &path, &error))?;
     let entries = found.values().map(BTreeMap::len).sum::<usize>();
-    shell.status(
-        "Locked",
-        &format!("{entries} entries in {FILE}, {} new", count(differences.len(), "change")),
-    );
+    shell.status("Locked", &format!("{entries} entries in {FILE}, {} of them changed", differences.len()));
     Ok(())
 }
 
 /// Compares what was built with what is locked.
 pub(crate) fn hold(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<(), Fail> {
     let found = found(session, driver, done)?;
-    let recipes = recipes(&done.plan);
-    let differences = read(&session.root)?.compare(&found, |key| concerns(&recipes, key));
+    let concerned = Concerned::of(done);
+    let differences = read(&session.root)?.compare(&found, |key| concerned.has(key));
     if differences.is_empty() {
         Ok(())
     } else {
@@ -79,12 +84,26 @@ fn read(root: &Path) -> Result<Lock, Fail> {
     }
 }
 
-fn recipes(plan: &Plan) -> BTreeSet<String> {
-    plan.nodes().map(|(_, node)| node.label.recipe_path().to_string()).collect()
+/// What a build answers for: all of the recipes that it was asked to build whole, and every step it did.
+struct Concerned {
+    recipes: BTreeSet<String>,
+    steps: BTreeSet<String>,
 }
 
-fn concerns(recipes: &BTreeSet<String>, key: &str) -> bool {
-    key.split_once(':').is_some_and(|(recipe, _)| recipes.contains(recipe))
+impl Concerned {
+    fn of(done: &Done) -> Self {
+        let whole = done.plan.targets().iter().filter(|target| target.label.step().is_none());
+        Self {
+            recipes: whole.map(|target| target.label.recipe_path().to_string()).collect(),
+            steps: done.report.done.keys().map(Label::to_string).collect(),
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        let recipe = key.split(':').next().unwrap_or_default();
+        let step = key.rsplit_once('.').map_or(key, |(step, _)| step);
+        self.recipes.contains(recipe) || self.steps.contains(step)
+    }
 }
 
 /// The entries of a build, by section.
@@ -107,7 +126,9 @@ fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTre
         }
         let rule = session.product.catalogue.get(&node.rule);
         if let Some(rule) = rule.filter(|rule| rule.id().name.starts_with("stand-in-")) {
-            origin.insert(rule.id().to_string());
+            let id = rule.id();
+            let name = id.name.trim_start_matches("stand-in-");
+            origin.insert(format!("stand-in {name} {}", id.version));
         }
         let section: Vec<&str> = origin.iter().map(String::as_str).collect();
         let section = if section.is_empty() { "workspace".to_owned() } else { section.join(" + ") };
@@ -119,7 +140,7 @@ fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTre
                 sections.entry(section.clone()).or_default().insert(format!("{label}.{name}"), digest);
             };
             for (name, output) in step.outputs.iter() {
-                if import || (name == MEMBERS && matches!(output, Output::Tree(_))) {
+                if import || (name == MEMBERS && step.outputs.contains_key(ARCHIVE)) {
                     entry(name, output.digest().hex());
                 }
             }

@@ -76,6 +76,7 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
         labels: &args.labels,
         out: out.clone(),
         how: &args.how,
+        remember: true,
         all: args.locked || args.dump.is_some(),
         elsewhere: args.half_elsewhere.then_some(&half as &dyn engine::Elsewhere),
     };

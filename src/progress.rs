@@ -2,10 +2,11 @@
 //! else. On a terminal what is slow is shown, not what is many; elsewhere each step that ran has a line.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{Event, Failure, Label, Outcome, Plan, Sink};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::count::{count, duration};
 use crate::shell::Shell;
@@ -74,42 +75,47 @@ impl Progress for Lines<'_> {
     fn finish(&mut self) {}
 }
 
+/// Steps that run, since when.
+type Running = Arc<Mutex<BTreeMap<Label, Instant>>>;
+
 struct Bar<'s> {
     shell: &'s Shell,
     bar: ProgressBar,
-    running: BTreeMap<Label, Instant>,
-    drawn: Option<Instant>,
+    running: Running,
 }
 
 /// Steps that run for less are not worth a name.
 const SLOW: Duration = Duration::from_millis(500);
-const DRAW: Duration = Duration::from_millis(50);
 
 impl<'s> Bar<'s> {
     fn new(shell: &'s Shell) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        let style = ProgressStyle::with_template(" Running   [{bar:24}] {pos}/{len} {wide_msg}");
+        let bar = ProgressBar::hidden();
+        let running = Running::default();
+        let seen = Arc::clone(&running);
+        let style = ProgressStyle::with_template(" Running   [{bar:24}] {pos}/{len} {slow}");
         if let Ok(style) = style {
-            bar.set_style(style.progress_chars("=> "));
+            // Asked at every tick, so that seconds go on while nothing happens.
+            let slow = move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&slowest(&seen));
+            };
+            bar.set_style(style.progress_chars("=> ").with_key("slow", slow));
         }
-        Self { shell, bar, running: BTreeMap::new(), drawn: None }
+        Self { shell, bar, running }
     }
 
-    fn draw(&mut self) {
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < DRAW) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
-        let mut slow: Vec<(Duration, &Label)> = self
-            .running
-            .iter()
-            .map(|(label, since)| (since.elapsed(), label))
-            .filter(|(time, _)| *time >= SLOW)
-            .collect();
-        slow.sort_by(|a, b| b.cmp(a));
-        let names = slow.iter().take(3).map(|(time, label)| format!("{} {}s", label.short(), time.as_secs()));
-        self.bar.set_message(names.collect::<Vec<_>>().join(" · "));
+    fn running(&self) -> MutexGuard<'_, BTreeMap<Label, Instant>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The steps that run longest: `cook:ground 12s · collision 3s`.
+fn slowest(running: &Running) -> String {
+    let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    let times = running.iter().map(|(label, since)| (since.elapsed(), label));
+    let mut slow: Vec<(Duration, &Label)> = times.filter(|(time, _)| *time >= SLOW).collect();
+    slow.sort_by(|a, b| b.cmp(a));
+    let names = slow.iter().take(3).map(|(time, label)| format!("{} {}s", label.short(), time.as_secs()));
+    names.collect::<Vec<_>>().join(" · ")
 }
 
 impl Sink for Bar<'_> {
@@ -117,6 +123,7 @@ impl Sink for Bar<'_> {
         match event {
             Event::BuildStarted { steps, .. } => {
                 self.bar.set_length(*steps as u64);
+                self.bar.set_draw_target(ProgressDrawTarget::stderr());
                 // Names of slow steps age while nothing else happens.
                 self.bar.enable_steady_tick(Duration::from_millis(200));
             }
@@ -125,10 +132,10 @@ impl Sink for Bar<'_> {
                 self.bar.inc(1);
             }
             Event::ActionStarted { label, .. } => {
-                self.running.insert(label.clone(), Instant::now());
+                self.running().insert(label.clone(), Instant::now());
             }
             Event::ActionFinished { label, notes, outcome, .. } => {
-                self.running.remove(label);
+                self.running().remove(label);
                 self.bar.inc(1);
                 if !notes.is_empty() || matches!(outcome, Outcome::Failed(_)) {
                     self.bar.suspend(|| say(self.shell, event));
@@ -137,7 +144,6 @@ impl Sink for Bar<'_> {
             Event::Skipped { .. } => self.bar.inc(1),
             Event::Progress { .. } | Event::Lost { .. } => {}
         }
-        self.draw();
     }
 }
 

@@ -42,8 +42,17 @@ pub(crate) fn run(query: &Query, session: &Session<'_>, shell: &Shell) -> Result
 }
 
 fn steps(session: &Session<'_>, plan: &Plan, labels: &[String]) -> Result<Vec<NodeId>, Fail> {
-    let labels: Vec<Label> = session.workspace()?.resolve(labels)?;
-    Ok(labels.iter().flat_map(|label| named(plan, label)).collect())
+    let mut steps = Vec::new();
+    for text in labels {
+        // What stands in for an external is a step of the plan and of no recipe.
+        let found = text.parse().map(|label: Label| named(plan, &label)).unwrap_or_default();
+        if found.is_empty() {
+            let labels = session.workspace()?.resolve(std::slice::from_ref(text))?;
+            steps.extend(labels.iter().flat_map(|label| named(plan, label)));
+        }
+        steps.extend(found);
+    }
+    Ok(steps)
 }
 
 fn waiters(plan: &Plan) -> BTreeMap<NodeId, Vec<NodeId>> {

@@ -30,7 +30,8 @@ pub(crate) fn run(args: &Reproduce, session: &Session<'_>, shell: &Shell) -> Res
         temporary.map_err(|error| Fail::machine(format!("cannot make a temporary folder: {error}")))?;
     let driver = Driver::open(session)?;
     let out = temporary.path().join("out");
-    let request = Request { labels: &args.labels, out, how: &args.how, all: true, elsewhere: None };
+    let request =
+        Request { labels: &args.labels, out, how: &args.how, remember: false, all: true, elsewhere: None };
     let mut watchers = Watchers::new(session, shell, None)?;
     let ended = driver.build(&request, &mut watchers);
     watchers.progress.finish();

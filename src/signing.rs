@@ -49,7 +49,8 @@ impl Key {
 
     /// What a plan needs to know.
     pub(crate) fn signing(&self) -> Signing {
-        Signing { public_key: self.key.public_key().to_base64(), signed_at: self.signed_at.clone() }
+        let public_key = self.key.public_key().to_base64();
+        Signing { public_key, signed_at: self.signed_at.clone() }
     }
 }
 

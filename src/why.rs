@@ -198,8 +198,10 @@ fn made_of(
 ) -> Result<String, Fail> {
     let action = Action::decode(&result.manifest).map_err(|error| Fail::machine(error.to_string()))?;
     let mut text = format!("  {:9}{}\n", "rule", action.rule);
-    let params = action.params.iter().map(|(key, value)| format!("{key} = {value}"));
-    let params: Vec<String> = params.collect();
+    let mut params = Vec::new();
+    for (key, value) in action.params.iter() {
+        flatten(key, value, &mut params);
+    }
     if !params.is_empty() {
         text += &format!("  {:9}{}\n", "params", params.join(", "));
     }
@@ -227,6 +229,16 @@ fn made_of(
         title = "";
     }
     Ok(text)
+}
+
+/// `mips.filter = "kaiser"`: tables as keys with dots.
+fn flatten(key: &str, value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::Object(table) if !table.is_empty() => {
+            table.iter().for_each(|(below, value)| flatten(&format!("{key}.{below}"), value, out));
+        }
+        other => out.push(format!("{key} = {other}")),
+    }
 }
 
 fn sources(plan: &Plan, sources: &[Source]) -> String {

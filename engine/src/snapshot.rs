@@ -327,7 +327,7 @@ impl Snapshot {
         }
         let Some(outside) = Outside::of(plan, options)? else { return Ok(None) };
         let report = &built.report;
-        let stats = Stats {
+        let mut stats = Stats {
             key: key.to_owned(),
             made_from,
             sources: sources.iter().map(|(path, record)| (path.clone(), *record)).collect(),
@@ -335,7 +335,7 @@ impl Snapshot {
             externals: outside.externals.into_iter().collect(),
             tools: outside.tools.into_iter().collect(),
             environment: outside.environment.into_iter().collect(),
-            actions: (report.ran + report.cached + report.unchanged) as u64,
+            actions: 0,
         };
         let mut steps: Vec<rows::StepRow<'_>> = Vec::with_capacity(report.done.len());
         for (label, done) in &report.done {
@@ -351,6 +351,7 @@ impl Snapshot {
                 steps.push(rows::step_row(label.to_string(), done));
             }
         }
+        stats.actions = steps.iter().filter(|row| row.1.is_some()).count() as u64;
         let steps = rows::encode_steps(&rows::steps_row(plan, steps));
         Ok(Some(Self { stats, steps }))
     }

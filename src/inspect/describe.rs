@@ -1,5 +1,7 @@
 //! Containers and packages as JSON, with the key names of the conformance expectations.
 
+use std::collections::BTreeMap;
+
 use iostore::{ChunkHash, ChunkReader, ChunkType, ContainerHeader, Limits, PackageId, Toc};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -79,6 +81,12 @@ pub(super) fn container(toc: &Toc, utoc: &[u8], ucas_size: Option<usize>, reader
             "method": block.method,
         })
     });
+    let mut by_method: BTreeMap<&str, u64> = BTreeMap::new();
+    for block in toc.blocks() {
+        let method = usize::from(block.method).checked_sub(1).map(|at| toc.methods().get(at));
+        let name = method.map_or("stored", |name| name.map_or("unknown", String::as_str));
+        *by_method.entry(name).or_default() += 1;
+    }
     json!({
         "toc_version": 8,
         "header_size": 144,
@@ -101,6 +109,7 @@ pub(super) fn container(toc: &Toc, utoc: &[u8], ucas_size: Option<usize>, reader
         "compression_methods": toc.methods(),
         "mount_point": toc.mount_point(),
         "chunks": chunks,
+        "blocks_by_method": by_method,
         "compression_blocks": blocks.collect::<Vec<_>>(),
         "container_header": header,
     })
