@@ -22,9 +22,11 @@ pub(crate) fn run(args: &Gc, cli: &Cli, product: &Product, shell: &Shell) -> Res
     if let Some(label) = &args.unpin {
         let session = session.ok_or_else(|| Fail::usage("a pin belongs to a workspace: run this in one"))?;
         let name = crate::driver::root_name(&session, label);
-        let known = store.release(Keep::Pin, &name)?;
-        let unknown = || Fail::usage(format!("`{label}` is not pinned"));
-        return if known { Ok(shell.status("Unpinned", label)) } else { Err(unknown()) };
+        if !store.release(Keep::Pin, &name)? {
+            return Err(Fail::usage(format!("`{label}` is not pinned")));
+        }
+        shell.status("Unpinned", label);
+        return Ok(());
     }
     if args.check {
         return check(&store, args.json, shell);

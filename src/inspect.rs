@@ -225,7 +225,8 @@ mod tests {
     }
 
     /// What an expectation says of the file beside the container's own tables.
-    const ASIDE: [&str; 4] = ["files", "note", "header_bytes_used", "trailing_zero_bytes"];
+    const ASIDE: [&str; 5] =
+        ["files", "note", "header_bytes_used", "trailing_zero_bytes", "soft_serial_info"];
 
     /// What only the bytes of a chunk tell.
     const OF_BYTES: [&str; 2] = ["hash_matches_blake3", "sha256"];
