@@ -1,6 +1,6 @@
 //! [`build`]: runs a plan. Sets up the workers, hands the state to the loop, returns a [`Report`].
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ use crate::plan::{Cycle, Item, Plan};
 use crate::resolve::{Context, FindTool, Outputs};
 use crate::rule::{Catalogue, Interface, Kind, Rule};
 use crate::run::Runner;
-use crate::schedule::{Job, Loop, Message};
+use crate::schedule::{Ground, Job, Loop, Message};
 use crate::snapshot::Last;
 use crate::sources::Sources;
 use crate::staged::Elsewhere;
@@ -190,7 +190,6 @@ pub fn build(
         sandbox: options.sandbox,
         elsewhere: options.elsewhere,
     };
-    let changed: Option<&HashSet<WorkspacePath>> = last.changed_sources.as_ref();
     let report = std::thread::scope(|scope| {
         let (job_sender, job_receiver) = sync_channel(options.jobs.get());
         let (message_sender, message_receiver) = channel();
@@ -206,21 +205,8 @@ pub fn build(
             scope.spawn(move || worker.work());
         }
         drop(message_sender);
-        let previous = &last.previous;
-        Loop::new(
-            plan,
-            &needed,
-            &rules,
-            options,
-            &context,
-            previous,
-            changed,
-            last.part_of.is_some(),
-            sink,
-            job_sender,
-            message_receiver,
-        )
-        .run()
+        let ground = Ground { plan, options, context: &context, last };
+        Loop::new(ground, &needed, &rules, sink, job_sender, message_receiver).run()
     });
     let paths = plan.nodes().flat_map(|(_, node)| node.inputs.values().flatten());
     let paths = paths.filter_map(|source| match source {

@@ -392,13 +392,16 @@ pub struct Catalogue {
 impl Catalogue {
     /// The catalogue of `rules`. Two rules of one name are a mistake of ours.
     pub fn new(rules: impl IntoIterator<Item = Box<dyn Rule>>) -> Self {
-        let mut catalogue = Self::default();
-        for rule in rules {
-            let name = rule.id().name.into_owned();
-            let earlier = catalogue.rules.insert(name.clone(), rule);
-            assert!(earlier.is_none(), "two rules are called `{name}`");
-        }
-        catalogue
+        rules.into_iter().fold(Self::default(), Self::with)
+    }
+
+    /// This catalogue with one rule more.
+    #[must_use]
+    pub fn with(mut self, rule: Box<dyn Rule>) -> Self {
+        let name = rule.id().name.into_owned();
+        let earlier = self.rules.insert(name.clone(), rule);
+        assert!(earlier.is_none(), "two rules are called `{name}`");
+        self
     }
 
     /// The rule called `name`.

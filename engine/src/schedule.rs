@@ -8,12 +8,12 @@ mod lost;
 mod placing;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::{Duration, Instant};
 
-use cache::{ActionDigest, Digest, Note, Output, WorkspacePath};
+use cache::{ActionDigest, Digest, Note, Output};
 
 use crate::build::{Failed, Options, Report, StepDone};
 use crate::error::{Failure, Lost, RuleError};
@@ -23,7 +23,7 @@ use crate::plan::{ForEach, Item, NodeId, Plan, Source};
 use crate::resolve::{Context, Given, Outputs, Prepared, Request, Resolved};
 use crate::rule::Rule;
 use crate::run::Ran;
-use crate::snapshot::Previous;
+use crate::snapshot::Last;
 use crate::state::{Records, State};
 use crate::why::RebuildReason;
 
@@ -48,15 +48,17 @@ pub(crate) enum Message<'a> {
     Progress { index: usize, done: u64, total: u64 },
 }
 
+/// What a build stands on: read by the loop, changed by nobody.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a, 'b> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) options: &'b Options<'a>,
+    pub(crate) context: &'b Context<'a>,
+    pub(crate) last: &'b Last,
+}
+
 pub(crate) struct Loop<'a, 'b> {
-    plan: &'a Plan,
-    options: &'b Options<'a>,
-    context: &'b Context<'a>,
-    previous: &'b Previous,
-    /// Sources that are not what they were in the last build; `None` when that is not known.
-    changed_sources: Option<&'b HashSet<WorkspacePath>>,
-    /// Whether the plan is a part of one, so that nothing outside it can be made again.
-    part: bool,
+    ground: Ground<'a, 'b>,
     sink: &'b mut dyn Sink,
     jobs: SyncSender<Job<'a>>,
     messages: Receiver<Message<'a>>,
@@ -84,27 +86,17 @@ struct Running {
 }
 
 impl<'a, 'b> Loop<'a, 'b> {
-    #[expect(clippy::too_many_arguments, reason = "it is called once, from `build`")]
     pub(crate) fn new(
-        plan: &'a Plan,
+        ground: Ground<'a, 'b>,
         needed: &[NodeId],
         rules: &[&'a dyn Rule],
-        options: &'b Options<'a>,
-        context: &'b Context<'a>,
-        previous: &'b Previous,
-        changed_sources: Option<&'b HashSet<WorkspacePath>>,
-        part: bool,
         sink: &'b mut dyn Sink,
         jobs: SyncSender<Job<'a>>,
         messages: Receiver<Message<'a>>,
     ) -> Self {
+        let plan = ground.plan;
         let mut this = Self {
-            plan,
-            options,
-            context,
-            previous,
-            changed_sources,
-            part,
+            ground,
             sink,
             jobs,
             messages,
@@ -134,7 +126,7 @@ impl<'a, 'b> Loop<'a, 'b> {
 
     /// Runs until all targets are done, or nothing can go on.
     pub(crate) fn run(mut self) -> Report {
-        let targets = self.plan.targets().iter().map(|target| target.label.clone()).collect();
+        let targets = self.ground.plan.targets().iter().map(|target| target.label.clone()).collect();
         let steps = self.records.iter().filter(|record| record.state != State::Unneeded).count();
         self.sink.event(&Event::BuildStarted { targets, steps });
         loop {
@@ -146,13 +138,13 @@ impl<'a, 'b> Loop<'a, 'b> {
                 break;
             }
         }
-        self.report.cancelled = self.options.cancelled.load(Ordering::Relaxed);
+        self.report.cancelled = self.ground.options.cancelled.load(Ordering::Relaxed);
         self.conclude()
     }
 
     /// Gives one job out, or finishes one step that needs none; `false` when there is nothing to do now.
     fn dispatch(&mut self) -> bool {
-        self.stopping |= self.options.cancelled.load(Ordering::Relaxed);
+        self.stopping |= self.ground.options.cancelled.load(Ordering::Relaxed);
         if self.stopping {
             return false;
         }
@@ -161,12 +153,12 @@ impl<'a, 'b> Loop<'a, 'b> {
             && let Some(outputs) = self.unchanged(index)
         {
             self.ready.pop();
-            let action = self.previous.action(&self.records.get(index).label);
+            let action = self.ground.last.previous.action(&self.records.get(index).label);
             self.records.set(index, State::Busy);
             self.finish(index, action, outputs, Outcome::Unchanged, Finish::default());
             return true;
         }
-        if self.outstanding >= self.options.jobs.get() {
+        if self.outstanding >= self.ground.options.jobs.get() {
             return false;
         }
         let run_first = match (self.queued.peek(), self.ready.peek()) {
@@ -188,7 +180,7 @@ impl<'a, 'b> Loop<'a, 'b> {
         let Some(prepared) = self.prepared.get(&index) else { return false };
         let memory = prepared.memory;
         // Strictly in order, so that a large action is not overtaken for ever by small ones.
-        if !self.running.is_empty() && self.memory.saturating_add(memory) > self.options.memory {
+        if !self.running.is_empty() && self.memory.saturating_add(memory) > self.ground.options.memory {
             return false;
         }
         self.queued.pop();
@@ -228,7 +220,7 @@ impl<'a, 'b> Loop<'a, 'b> {
                         self.records.set(index, State::Busy);
                         let error = RuleError::new(format!(
                             "{} has no output `{output}`",
-                            self.plan.node(*node).label
+                            self.ground.plan.node(*node).label
                         ));
                         self.fail(index, None, error);
                         return;
@@ -255,8 +247,8 @@ impl<'a, 'b> Loop<'a, 'b> {
             let given = sources.iter().map(|source| self.given(source)).collect::<Result<_, _>>()?;
             inputs.push((name.clone(), given));
         }
-        let forced =
-            self.options.forced.iter().any(|label| label.contains(&record.label)) && record.setbacks == 0;
+        let forced = self.ground.options.forced.iter().any(|label| label.contains(&record.label))
+            && record.setbacks == 0;
         Ok(Request {
             label: record.label.clone(),
             rule: record.rule,
@@ -265,7 +257,7 @@ impl<'a, 'b> Loop<'a, 'b> {
             item: record.item.clone(),
             private: record.spec.private,
             forced,
-            previous: (!record.verify).then(|| self.previous.get(&record.label)).flatten(),
+            previous: (!record.verify).then(|| self.ground.last.previous.get(&record.label)).flatten(),
         })
     }
 
@@ -345,7 +337,7 @@ impl<'a, 'b> Loop<'a, 'b> {
         match result {
             Ok(ran) => {
                 let label = self.records.get(index).label.to_string();
-                self.context.history.remember_action(&label, &running.action, Some(ran.duration_ms));
+                self.ground.context.history.remember_action(&label, &running.action, Some(ran.duration_ms));
                 self.records.get_mut(index).duration_ms = ran.duration_ms;
                 let outputs: Outputs = Arc::new(ran.outputs);
                 let details = Finish { why: running.why, notes: ran.notes, thread, started: Some(started) };
@@ -421,7 +413,7 @@ impl<'a, 'b> Loop<'a, 'b> {
                 _ => self.report.unchanged += 1,
             }
             if let (Some(action), Outcome::Cached) = (&action, &outcome) {
-                self.context.history.remember_action(&label.to_string(), action, None);
+                self.ground.context.history.remember_action(&label.to_string(), action, None);
             }
             let after = if matches!(outcome, Outcome::Ran) { self.after(index) } else { Vec::new() };
             let started = details.started.unwrap_or_else(Instant::now);
@@ -443,7 +435,7 @@ impl<'a, 'b> Loop<'a, 'b> {
 
     /// A step has its outputs: those that wait for it may go on.
     fn complete(&mut self, index: usize, outputs: Outputs) {
-        let previous = self.previous.get(&self.records.get(index).label);
+        let previous = self.ground.last.previous.get(&self.records.get(index).label);
         let record = self.records.get_mut(index);
         record.changed = previous.is_none_or(|(_, before)| before != outputs);
         record.outputs = Some(outputs);
@@ -489,7 +481,7 @@ impl<'a, 'b> Loop<'a, 'b> {
             after: Vec::new(),
         });
         self.report.failed.push(Failed { label, failure });
-        let most = if self.options.keep_going { self.options.max_failures } else { Some(1) };
+        let most = if self.ground.options.keep_going { self.ground.options.max_failures } else { Some(1) };
         self.stopping |= most.is_some_and(|most| self.report.failed.len() >= most);
         self.skip_waiters(index);
     }
@@ -516,7 +508,7 @@ impl<'a, 'b> Loop<'a, 'b> {
     fn producers(&self, index: usize) -> Vec<usize> {
         let record = self.records.get(index);
         // Instances wait for what their step waits for.
-        let dependencies = self.plan.dependencies(record.id).into_iter();
+        let dependencies = self.ground.plan.dependencies(record.id).into_iter();
         let mut producers: Vec<usize> = dependencies.map(NodeId::index).collect();
         if record.is_group() {
             producers.extend(record.instances.iter().flatten());
@@ -530,11 +522,12 @@ impl<'a, 'b> Loop<'a, 'b> {
 
     /// The outputs of a step of which nothing changed since the last build, without asking anybody.
     fn unchanged(&self, index: usize) -> Option<Outputs> {
-        let changed = self.changed_sources?;
+        let changed = self.ground.last.changed_sources.as_ref()?;
         let record = self.records.get(index);
         let plain = !record.verify && record.item.is_none() && record.instances.is_none();
         if !plain
             || self
+                .ground
                 .options
                 .forced
                 .iter()
@@ -548,7 +541,7 @@ impl<'a, 'b> Loop<'a, 'b> {
         let same = |source: &Source| match source {
             Source::File { path, .. } => !changed.contains(path),
             Source::Output { node, .. } => !self.records.get(node.index()).changed,
-            Source::External(name) => self.previous.external_unchanged(name),
+            Source::External(name) => self.ground.last.previous.external_unchanged(name),
             Source::Item => true,
         };
         let tree = match &record.spec.for_each {
@@ -556,14 +549,19 @@ impl<'a, 'b> Loop<'a, 'b> {
             _ => true,
         };
         let all = tree && record.spec.inputs.values().flatten().all(same);
-        all.then(|| self.previous.outputs(&record.label)).flatten()
+        all.then(|| self.ground.last.previous.outputs(&record.label)).flatten()
     }
 
     /// The longest way from a step to a target, by the durations of earlier runs.
     fn measure(&mut self, index: usize) {
         let record = self.records.get(index);
         let label = record.label.to_string();
-        let known = self.previous.duration_ms(&label).or_else(|| self.context.history.duration_ms(&label));
+        let known = self
+            .ground
+            .last
+            .previous
+            .duration_ms(&label)
+            .or_else(|| self.ground.context.history.duration_ms(&label));
         let own = known.unwrap_or(1).max(1);
         let longest = record.waiters.iter().map(|&waiter| self.records.get(waiter).priority).max();
         self.records.get_mut(index).duration_ms = known.unwrap_or(0);

@@ -17,7 +17,7 @@ impl Loop<'_, '_> {
     pub(super) fn lost(&mut self, index: usize, digest: Digest) {
         let label = self.records.get(index).label.clone();
         self.sink.event(&Event::Lost { label: label.clone(), digest });
-        if self.part {
+        if self.ground.last.part_of.is_some() {
             self.stopping = true;
             self.report.incomplete = true;
             return;
@@ -44,8 +44,8 @@ impl Loop<'_, '_> {
             None => record.state != State::Unneeded,
             Some(outputs) => outputs.values().any(|output| {
                 // The listing itself may be what is gone: then anything may be in it.
-                self.context.trees.holds(output, digest)
-                    || matches!(output, Output::Tree(listing) if self.context.trees.get(*listing).is_err())
+                self.ground.context.trees.holds(output, digest)
+                    || matches!(output, Output::Tree(listing) if self.ground.context.trees.get(*listing).is_err())
             }),
         }
     }
@@ -77,7 +77,7 @@ impl Loop<'_, '_> {
         };
         // A join is as good as its instances: each is asked whether it still has its outputs.
         let lacking = |outputs: &Option<Outputs>| {
-            let missing = |output| !matches!(self.context.trees.missing(output), Ok(None));
+            let missing = |output| !matches!(self.ground.context.trees.missing(output), Ok(None));
             outputs.as_ref().is_none_or(|outputs| outputs.values().any(missing))
         };
         let again: Vec<usize> =

@@ -13,7 +13,7 @@ impl Loop<'_, '_> {
     /// Places the outputs of all targets that are done; `true` when something was lost and is made again.
     pub(super) fn place_outputs(&mut self) -> bool {
         let mut again = false;
-        for target in self.plan.targets() {
+        for target in self.ground.plan.targets() {
             if target.nodes.iter().all(|node| self.records.get(node.index()).state == State::Done) {
                 again |= self.place_target(target);
             }
@@ -27,11 +27,17 @@ impl Loop<'_, '_> {
             let index = placed.node.index();
             let outputs = self.records.get(index).outputs.clone().unwrap_or_default();
             let Some(output) = outputs.get(&placed.output) else { continue };
-            let result =
-                place::output(self.options, self.context, self.previous, placed, output, &mut artifacts);
+            let result = place::output(
+                self.ground.options,
+                self.ground.context,
+                &self.ground.last.previous,
+                placed,
+                output,
+                &mut artifacts,
+            );
             match result {
                 Ok(()) => {}
-                Err(RuleError::Lost(_)) if self.part => {
+                Err(RuleError::Lost(_)) if self.ground.last.part_of.is_some() => {
                     self.report.incomplete = true;
                     return false;
                 }
