@@ -3,6 +3,7 @@
 
 mod arrows;
 mod builds;
+mod conformance;
 mod determinism;
 mod exec;
 mod faults;
