@@ -535,7 +535,9 @@ impl<'a, 'b> Loop<'a, 'b> {
         {
             return None;
         }
-        if self.only.contains_key(&index) || matches!(record.rule.body(), crate::rule::Body::Exec(_)) {
+        // A tool may have changed; where the plan is a part, it was looked at, and a stump has no inputs to run on.
+        let may_run = !self.ground.last.is_part() && matches!(record.rule.body(), crate::rule::Body::Exec(_));
+        if self.only.contains_key(&index) || may_run {
             return None;
         }
         let same = |source: &Source| match source {

@@ -677,6 +677,31 @@ fn memory_is_kept_to_and_equal_actions_run_once() {
     assert_eq!(LARGE_MOST.load(Ordering::SeqCst), 400 << 20);
 }
 
+// A tool that is only stood upon has no inputs in a part of a plan: running it there would fail.
+#[cfg(unix)]
+#[test]
+fn a_tool_that_no_changed_source_reaches_is_left_alone() {
+    let script = |text: &str| json!({"script": text});
+    let plan = Steps::default()
+        .step("still", "shell", script("cp in/parts/a.txt out/x"), &[("parts", vec![file("a.txt")])])
+        .step(
+            "last",
+            "shell",
+            script("cp in/parts/b.txt out/y"),
+            &[("parts", vec![file("b.txt"), output(0, "out", None)])],
+        )
+        .plan();
+    let mut bench = Bench::new();
+    bench.write("a.txt", "one");
+    bench.write("b.txt", "two");
+    assert_eq!(bench.build_again(&plan).unwrap().ran.len(), 2);
+    bench.write("b.txt", "three");
+    let done = bench.build_again(&plan).unwrap();
+    assert!(done.built.report.is_success(), "{:?}", done.built.report.failed);
+    let ran: Vec<&str> = done.ran.iter().map(|(label, _)| label.as_str()).collect();
+    assert_eq!(ran, ["last"]);
+}
+
 // Its `exec` step runs `sh`.
 #[cfg(unix)]
 #[test]
