@@ -10,7 +10,6 @@ use cache::{StoreError, WorkspacePath};
 
 use crate::RuleError;
 use crate::io::{Input, Outputs};
-use crate::label::Label;
 use crate::resolve::Context;
 use crate::rule::ExecSpec;
 use crate::run::Runner;
@@ -25,7 +24,6 @@ pub(crate) struct Job<'a> {
     pub(crate) tool: &'a Path,
     pub(crate) env: Option<&'a BTreeMap<String, String>>,
     pub(crate) inputs: &'a BTreeMap<String, Input>,
-    pub(crate) label: &'a Label,
 }
 
 /// Runs the tool; what it left in `out/` becomes the tree output `out`.
@@ -57,7 +55,7 @@ pub(crate) fn run(
         Ended::Code(0) => {}
         Ended::Cancelled => return Err(RuleError::Cancelled),
         ended => {
-            let message = format!("step `{}`: tool `{}` failed: {ended}", job.label.short(), job.spec.tool);
+            let message = format!("tool `{}` failed: {ended}", job.spec.tool);
             let words = [finished.stderr.to_string(), finished.stdout.to_string()];
             let lines = words.iter().flat_map(|text| text.lines());
             return Err(lines.fold(RuleError::new(message), RuleError::detail));

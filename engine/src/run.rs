@@ -54,7 +54,7 @@ impl Runner<'_> {
                 let (spec, tool) =
                     prepared.exec.as_ref().ok_or_else(|| RuleError::new("no tool was resolved"))?;
                 let env = prepared.action.tool.as_ref().map(|tool| &tool.env);
-                let job = exec::Job { spec, tool, env, inputs: &prepared.inputs, label: &request.label };
+                let job = exec::Job { spec, tool, env, inputs: &prepared.inputs };
                 exec::run(&job, self, context, &outputs)?;
             }
             Body::Pure(body) => {

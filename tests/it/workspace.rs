@@ -46,6 +46,7 @@ impl Workspace {
         let this = Self::empty();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         copy_folder(&root.join(FOUNDRY), &this.path(FOUNDRY));
+        fs::copy(root.join("bake.lock"), this.path("bake.lock")).unwrap();
         this
     }
 

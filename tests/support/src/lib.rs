@@ -6,13 +6,9 @@ use std::path::PathBuf;
 /// elsewhere runs all the other tests.
 pub fn conformance(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("BAKE_CONFORMANCE").map(PathBuf::from);
-    let folder = root
-        .map(|root| root.join(name))
-        .filter(|folder| folder.is_dir());
+    let folder = root.map(|root| root.join(name)).filter(|folder| folder.is_dir());
     if folder.is_none() {
-        eprintln!(
-            "skipped: no conformance topic `{name}` (BAKE_CONFORMANCE is not set or lacks it)"
-        );
+        eprintln!("skipped: no conformance topic `{name}` (BAKE_CONFORMANCE is not set or lacks it)");
     }
     folder
 }
@@ -25,18 +21,9 @@ pub fn assert_bytes_eq(what: &str, found: &[u8], expected: &[u8]) {
     }
     let line = |bytes: &[u8], at: usize| -> String {
         let end = bytes.len().min(at + 16);
-        bytes
-            .get(at..end)
-            .unwrap_or_default()
-            .iter()
-            .map(|byte| format!("{byte:02x} "))
-            .collect()
+        bytes.get(at..end).unwrap_or_default().iter().map(|byte| format!("{byte:02x} ")).collect()
     };
-    let first = found
-        .iter()
-        .zip(expected)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let first = found.iter().zip(expected).take_while(|(a, b)| a == b).count();
     let start = first / 16 * 16;
     let mut report = format!(
         "{what}: {} bytes found, {} expected, first difference at {first}\n",
