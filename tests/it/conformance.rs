@@ -68,7 +68,8 @@ fn is_claimed(folder: &str, name: &str) -> bool {
 
 #[test]
 fn every_file_of_the_conformance_data_is_claimed() {
-    let Some(root) = std::env::var_os("BAKE_CONFORMANCE").map(PathBuf::from).filter(|root| root.is_dir()) else {
+    let Some(root) = std::env::var_os("BAKE_CONFORMANCE").map(PathBuf::from).filter(|root| root.is_dir())
+    else {
         eprintln!("skipped: no conformance data (BAKE_CONFORMANCE is not set)");
         return;
     };
@@ -90,5 +91,9 @@ fn every_file_of_the_conformance_data_is_claimed() {
 #[test]
 fn claims_do_not_claim_everything() {
     assert!(is_claimed("release/bad", "x.mjolnir") && is_claimed("ue55", "a.expected.json"));
-    assert!(!is_claimed("release/bad", "x.zip") && !is_claimed("unknown", "x.json") && !is_claimed("ue55", "x.json"));
+    assert!(
+        !is_claimed("release/bad", "x.zip")
+            && !is_claimed("unknown", "x.json")
+            && !is_claimed("ue55", "x.json")
+    );
 }

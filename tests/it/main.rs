@@ -1,5 +1,6 @@
 //! The integration tests, in one binary so that they link once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod arrows;
 mod builds;
