@@ -67,6 +67,7 @@ struct Nothing {}
 struct Pack {
     #[schemars(extend("x-claim" = "container name"))]
     name: String,
+    namespace: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -74,10 +74,10 @@ fn a_pack_without_the_game_and_without_a_key() {
     forge-packs/one:rename = rename-package {"from":"{item.package}","references":"{item.references}","to":"/Game/MJOLNIR/Forge/one/{item.name}"}
       for each forge-packs/one:extract.descriptors
       package: extract.packages/{item.name}
-    forge-packs/one:pack = pack {"name":"own"}
+    forge-packs/one:pack = pack {"name":"own","namespace":"/Game/MJOLNIR/Forge/one"}
       packages: rename.package
     forge-packs/one:manifest = manifest {"release":{"id":"one","name":"P {x}","version":"1.0.0"},"stand_ins":["game"]}
-    forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir"}
+    forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir","slug":"one","version":"1.0.0"}
       members: manifest.members, pack.container, forge-packs/one/README.md as README.md
     stand-ins:game = stand-in-game {}
     forge-packs/one: archive (archive in forge-packs/one)
@@ -113,12 +113,12 @@ fn a_pack_with_a_key() {
     forge-packs/one:rename = rename-package {"from":"{item.package}","references":"{item.references}","to":"/Game/MJOLNIR/Forge/one/{item.name}"}
       for each forge-packs/one:extract.descriptors
       package: extract.packages/{item.name}
-    forge-packs/one:pack = pack {"name":"own"}
+    forge-packs/one:pack = pack {"name":"own","namespace":"/Game/MJOLNIR/Forge/one"}
       packages: rename.package
     forge-packs/one:manifest = manifest {"release":{"id":"one","name":"P {x}","version":"1.0.0"},"stand_ins":["game"]}
     forge-packs/one:sign = sign {"public_key":"ab","signed_at":"2026-08-02T00:00:00Z","slug":"one","version":"1.0.0"}
       members: manifest.members, pack.container, forge-packs/one/README.md as README.md
-    forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir"}
+    forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir","slug":"one","version":"1.0.0"}
       members: manifest.members, pack.container, forge-packs/one/README.md as README.md
       signature: sign.signature
     stand-ins:game = stand-in-game {}
