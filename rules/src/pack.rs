@@ -5,9 +5,11 @@
 //! `iostore`.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::io;
 
-use engine::{Blob, Cx, Digest, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError};
-use iostore::{ChunkType, PackageId};
+use engine::{Cx, Digest, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError};
+use iostore::{ChunkType, PackageId, Payload, Source, WriteError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use unreal::PackagePath;
@@ -77,9 +79,7 @@ impl Pure for Pack {
         let mut ucas = Stream::new(outputs)?;
         let written = builder.write(&mut ucas);
         let ucas_length = ucas.written();
-        let (utoc, ucas) = ucas.finish(written, |error| {
-            RuleError::new(format!("container `{}` cannot be written: {error}", params.name))
-        })?;
+        let (utoc, ucas) = ucas.finish(written, |error| unwrapped(error, &params.name))?;
         // A fault here is ours, and the game would only say that there is no such package.
         iostore::check::toc_structure(&utoc, ucas_length).map_err(|error| {
             RuleError::new(format!("container `{}` does not read back: {error}", params.name))
@@ -89,20 +89,47 @@ impl Pure for Pack {
     }
 }
 
+/// A file that is read when it is written: of small files, which are not mapped, one is held at a time.
+struct Later<'a> {
+    inputs: &'a Inputs<'a>,
+    digest: Digest,
+}
+
+impl Source for Later<'_> {
+    fn len(&self) -> u64 {
+        self.digest.len()
+    }
+
+    fn read(&self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        // What is wrong with the store must reach the engine as it is: see `unwrapped`.
+        sink(&self.inputs.read(self.digest).map_err(io::Error::other)?)
+    }
+}
+
+/// What an error of the writer is to the engine.
+fn unwrapped(error: WriteError, container: &str) -> RuleError {
+    let explain =
+        |error: &dyn Display| RuleError::new(format!("container `{container}` cannot be written: {error}"));
+    match error {
+        WriteError::Io(error) => error.downcast::<RuleError>().unwrap_or_else(|error| explain(&error)),
+        error => explain(&error),
+    }
+}
+
 /// The files of one package.
-struct File {
+struct File<'a> {
     path: String,
     name: PackagePath,
     is_world: bool,
     imports: Vec<String>,
-    zen: Blob,
-    bulk: BTreeMap<ChunkType, Blob>,
+    zen: Later<'a>,
+    bulk: BTreeMap<ChunkType, Later<'a>>,
 }
 
-struct Files(Vec<File>);
+struct Files<'a>(Vec<File<'a>>);
 
-impl Files {
-    fn of(inputs: &Inputs<'_>, cx: &Cx<'_>) -> Result<Self, RuleError> {
+impl<'a> Files<'a> {
+    fn of(inputs: &'a Inputs<'a>, cx: &Cx<'_>) -> Result<Self, RuleError> {
         let mut stems: BTreeMap<String, Vec<(String, ChunkType, Digest)>> = BTreeMap::new();
         for (path, digest) in inputs.tree("packages")?.iter() {
             let (stem, kind) = parts::split(path.as_str()).ok_or_else(|| parts::no_part(path.as_str()))?;
@@ -127,7 +154,7 @@ impl Files {
 
     /// All packages must lie in `folder`, and what they import from it must be here: it cannot be elsewhere.
     fn check_namespace(&self, folder: &str) -> Result<(), RuleError> {
-        let here: BTreeMap<PackageId, &File> = self.0.iter().map(|file| (file.name.id(), file)).collect();
+        let here: BTreeMap<PackageId, &File<'_>> = self.0.iter().map(|file| (file.name.id(), file)).collect();
         for file in &self.0 {
             if !is_below(file.name.as_str(), folder) {
                 return Err(RuleError::new(format!("`{}` lies outside `{folder}`", file.name))
@@ -146,8 +173,12 @@ impl Files {
     }
 }
 
-impl File {
-    fn of(stem: &str, files: &[(String, ChunkType, Digest)], inputs: &Inputs<'_>) -> Result<Self, RuleError> {
+impl<'a> File<'a> {
+    fn of(
+        stem: &str,
+        files: &[(String, ChunkType, Digest)],
+        inputs: &'a Inputs<'a>,
+    ) -> Result<Self, RuleError> {
         let packages: Vec<_> =
             files.iter().filter(|(_, kind, _)| *kind == ChunkType::ExportBundleData).collect();
         let (path, digest) = match packages[..] {
@@ -164,8 +195,7 @@ impl File {
             return Err(RuleError::new(format!("`{path}` holds `{name}`, whose place is `{place}`")));
         }
         let bulk = files.iter().filter(|(_, kind, _)| *kind != ChunkType::ExportBundleData);
-        let bulk = bulk.map(|(_, kind, digest)| Ok((*kind, inputs.read(*digest)?)));
-        let bulk = bulk.collect::<Result<_, RuleError>>()?;
+        let bulk = bulk.map(|(_, kind, digest)| (*kind, Later { inputs, digest: *digest })).collect();
         check_bulk(&package, &name, &bulk)?;
         Ok(Self {
             path: path.clone(),
@@ -173,19 +203,19 @@ impl File {
             is_world: package.is_world(),
             imports: package.imported.iter().map(ImportedPackage::text).collect(),
             bulk,
-            zen,
+            zen: Later { inputs, digest },
         })
     }
 
     fn package(&self) -> iostore::Package<'_> {
-        let bulk = |kind| self.bulk.get(&kind).map(|blob| &blob[..]);
+        let bulk = |kind| self.bulk.get(&kind).map(|later| Payload::Source(later));
         iostore::Package {
             is_world: self.is_world,
             bulk: bulk(ChunkType::BulkData),
             optional_bulk: bulk(ChunkType::OptionalBulkData),
             mapped_bulk: bulk(ChunkType::MemoryMappedBulkData),
             imports: self.imports.iter().map(|name| PackageId::of_name(name)).collect(),
-            ..iostore::Package::new(self.name.as_str(), &self.zen)
+            ..iostore::Package::new(self.name.as_str(), Payload::Source(&self.zen))
         }
     }
 }
@@ -200,11 +230,11 @@ fn is_below(name: &str, folder: &str) -> bool {
 fn check_bulk(
     package: &Package,
     name: &PackagePath,
-    bulk: &BTreeMap<ChunkType, Blob>,
+    bulk: &BTreeMap<ChunkType, Later<'_>>,
 ) -> Result<(), RuleError> {
     for entry in &package.bulk {
         let Some(kind) = chunk_of(entry) else { continue };
-        let found = bulk.get(&kind).map_or(0, |blob| blob.len() as u64);
+        let found = bulk.get(&kind).map_or(0, |later| later.digest.len());
         let end = entry.offset.checked_add(entry.size).and_then(|end| u64::try_from(end).ok());
         if end.is_none_or(|end| end > found) {
             let (noun, size, offset) = (parts::noun(kind), entry.size, entry.offset);

@@ -5,8 +5,8 @@
 //! and what can be checked of that here is. Blocks are stored: the archive around the container
 //! compresses. What is written should be read back with [`crate::check::container`].
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 
 use crate::check::MAX_CHUNKS;
@@ -25,6 +25,57 @@ const MAX_OFFSET: u64 = (1 << 40) - 1;
 /// What blocks are padded to in the `.ucas`.
 const ALIGNMENT: u64 = 16;
 
+/// The bytes of a chunk.
+#[derive(Clone, Copy)]
+pub enum Payload<'a> {
+    /// They are at hand.
+    Slice(&'a [u8]),
+    /// They are read when it is their turn, so that a container may be larger than memory.
+    Source(&'a dyn Source),
+}
+
+/// Gives the bytes of one chunk when they are asked for.
+pub trait Source: Sync {
+    /// How many there are.
+    fn len(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Hands all of them to `sink`, at once.
+    fn read(&self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()>;
+}
+
+impl Payload<'_> {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Slice(bytes) => bytes.len() as u64,
+            Self::Source(source) => source.len(),
+        }
+    }
+
+    fn read(&self, sink: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        match self {
+            Self::Slice(bytes) => sink(bytes),
+            Self::Source(source) => source.read(sink),
+        }
+    }
+}
+
+impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Payload<'a> {
+    fn from(bytes: &'a T) -> Self {
+        Self::Slice(bytes.as_ref())
+    }
+}
+
+impl fmt::Debug for Payload<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.len())
+    }
+}
+
 /// A package and its bulk data. It is registered in the container header and named as a file.
 #[derive(Clone, Debug)]
 pub struct Package<'a> {
@@ -35,13 +86,13 @@ pub struct Package<'a> {
     /// Whether it is a world, which makes it a `.umap`.
     pub is_world: bool,
     /// The zen package.
-    pub zen: &'a [u8],
+    pub zen: Payload<'a>,
     /// Bulk data (`.ubulk`), also the payload of a Blam tag.
-    pub bulk: Option<&'a [u8]>,
+    pub bulk: Option<Payload<'a>>,
     /// Optional bulk data (`.uptnl`).
-    pub optional_bulk: Option<&'a [u8]>,
+    pub optional_bulk: Option<Payload<'a>>,
     /// Memory-mapped bulk data (`.m.ubulk`).
-    pub mapped_bulk: Option<&'a [u8]>,
+    pub mapped_bulk: Option<Payload<'a>>,
     /// The imported packages of the package's own header, in its order.
     pub imports: Vec<PackageId>,
     /// The shader maps of its materials.
@@ -50,12 +101,12 @@ pub struct Package<'a> {
 
 impl<'a> Package<'a> {
     /// A package under the name that its header states, without bulk data, imports or shaders.
-    pub fn new(name: &'a str, zen: &'a [u8]) -> Self {
+    pub fn new(name: &'a str, zen: impl Into<Payload<'a>>) -> Self {
         Self {
             id: PackageId::of_name(name),
             name,
             is_world: false,
-            zen,
+            zen: zen.into(),
             bulk: None,
             optional_bulk: None,
             mapped_bulk: None,
@@ -65,7 +116,7 @@ impl<'a> Package<'a> {
     }
 
     /// The package's chunks: kind, extension and bytes.
-    fn parts(&self) -> impl Iterator<Item = (ChunkType, &'static str, &'a [u8])> {
+    fn parts(&self) -> impl Iterator<Item = (ChunkType, &'static str, Payload<'a>)> {
         let zen = if self.is_world { "umap" } else { "uasset" };
         [
             (ChunkType::ExportBundleData, zen, Some(self.zen)),
@@ -147,10 +198,24 @@ pub enum WriteError {
     Io(#[from] io::Error),
 }
 
+enum Bytes<'a> {
+    Own(Vec<u8>),
+    Given(Payload<'a>),
+}
+
+impl Bytes<'_> {
+    fn payload(&self) -> Payload<'_> {
+        match self {
+            Self::Own(bytes) => Payload::Slice(bytes),
+            Self::Given(payload) => *payload,
+        }
+    }
+}
+
 /// A chunk on its way into the container.
 struct Part<'a> {
     id: ChunkId,
-    bytes: Cow<'a, [u8]>,
+    bytes: Bytes<'a>,
     path: Option<String>,
 }
 
@@ -228,7 +293,7 @@ impl<'a> Builder<'a> {
         if !self.packages.is_empty() {
             parts.push(Part {
                 id: container.header_chunk(),
-                bytes: Cow::Owned(header(container, &self.packages).write()),
+                bytes: Bytes::Own(header(container, &self.packages).write()),
                 path: None,
             });
         }
@@ -244,13 +309,13 @@ impl<'a> Builder<'a> {
             let path = package.path()?;
             parts.extend(package.parts().map(|(kind, extension, bytes)| Part {
                 id: package.id.chunk(kind),
-                bytes: Cow::Borrowed(bytes),
+                bytes: Bytes::Given(bytes),
                 path: Some(format!("{path}.{extension}")),
             }));
         }
         for (id, path, bytes) in self.chunks {
             check_loose(id)?;
-            parts.push(Part { id, bytes: Cow::Borrowed(bytes), path: path.map(str::to_owned) });
+            parts.push(Part { id, bytes: Bytes::Given(bytes.into()), path: path.map(str::to_owned) });
         }
         check_parts(&parts)?;
         Ok(parts)
@@ -303,7 +368,8 @@ fn check_parts(parts: &[Part<'_>]) -> Result<(), WriteError> {
         if !seen.insert(part.id) {
             return Err(WriteError::Duplicate(part.id));
         }
-        if part.bytes.is_empty() {
+        let length = part.bytes.payload().len();
+        if length == 0 {
             return Err(WriteError::EmptyChunk(part.id));
         }
         // The header states lengths in 32 bits.
@@ -311,8 +377,8 @@ fn check_parts(parts: &[Part<'_>]) -> Result<(), WriteError> {
             ChunkType::ContainerHeader => u32::MAX.into(),
             _ => MAX_OFFSET,
         };
-        at_most("the length of a chunk", part.bytes.len() as u64, allowed)?;
-        total = total.saturating_add((part.bytes.len() as u64).next_multiple_of(BLOCK_SIZE.into()));
+        at_most("the length of a chunk", length, allowed)?;
+        total = total.saturating_add(length.next_multiple_of(BLOCK_SIZE.into()));
         if let Some(path) = &part.path {
             check_name(path, MAX_DEPTH)?;
             if !paths.insert(path.to_ascii_lowercase()) {
@@ -357,21 +423,30 @@ fn write_blocks(
     let mut blocks: Vec<Block> = Vec::new();
     let mut place = 0_u64;
     for part in parts {
-        let length = part.bytes.len() as u64;
-        chunks.push(Chunk {
-            id: part.id,
-            offset: blocks.len() as u64 * u64::from(BLOCK_SIZE),
-            length,
-            hash: ChunkHash::of(&part.bytes),
-            flags: 0,
-        });
-        for piece in part.bytes.chunks(BLOCK_SIZE as usize) {
-            let size = piece.len() as u32;
-            blocks.push(Block { offset: place, compressed_size: size, uncompressed_size: size, method: 0 });
-            place += u64::from(size).next_multiple_of(ALIGNMENT);
-        }
+        let payload = part.bytes.payload();
+        let (offset, length) = (blocks.len() as u64 * u64::from(BLOCK_SIZE), payload.len());
+        let mut hash = None;
+        payload.read(&mut |bytes| {
+            if bytes.len() as u64 != length || hash.is_some() {
+                return Err(io::Error::other(format!("chunk {} is not as long as it was", part.id)));
+            }
+            hash = Some(ChunkHash::of(bytes));
+            ucas.write_all(bytes)
+        })?;
+        // A source that gave nothing at all.
+        let hash = hash.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+        chunks.push(Chunk { id: part.id, offset, length, hash, flags: 0 });
         // Full blocks need no padding, so a chunk is one stretch with padding at its end.
-        ucas.write_all(&part.bytes)?;
+        let mut rest = length;
+        while rest > 0 {
+            let size = rest.min(BLOCK_SIZE.into());
+            let stored = size as u32;
+            let block =
+                Block { offset: place, compressed_size: stored, uncompressed_size: stored, method: 0 };
+            blocks.push(block);
+            place += size.next_multiple_of(ALIGNMENT);
+            rest -= size;
+        }
         let padding = length.next_multiple_of(ALIGNMENT) - length;
         ucas.write_all(&[0; ALIGNMENT as usize][..padding as usize])?;
     }

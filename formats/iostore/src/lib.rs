@@ -23,7 +23,7 @@ mod toc;
 mod toc_read;
 mod toc_write;
 
-pub use build::{Builder, Package, WriteError};
+pub use build::{Builder, Package, Payload, Source, WriteError};
 pub use chunk::{ChunkError, ChunkReader, DecompressError, Decompressor, ReadAt, read_chunk};
 pub use container_header::{ContainerHeader, PackageEntry, ShaderMapHash, SoftReferences};
 pub use hash::{city_hash64, hash_utf16_lower, name_hash};

@@ -296,7 +296,7 @@ fn build(name: &str, inputs: &[&Input]) -> (Vec<u8>, Vec<u8>) {
         }
         let part = |kind| {
             let id = PackageId(input.id.id()).chunk(kind);
-            inputs.iter().find(|other| other.id == id).map(|other| other.bytes.as_slice())
+            inputs.iter().find(|other| other.id == id).map(|other| (&other.bytes).into())
         };
         builder = builder.package(Package {
             id: PackageId(input.id.id()),

@@ -5,7 +5,7 @@ use std::io;
 
 use iostore::{
     Builder, ChunkError, ChunkHash, ChunkId, ChunkReader, ChunkType, ContainerId, DecompressError,
-    Decompressor, Limits, Package, PackageId, ReadAt, Toc, WriteError, check, read_chunk,
+    Decompressor, Limits, Package, PackageId, Payload, ReadAt, Source, Toc, WriteError, check, read_chunk,
 };
 use wire::ErrorKind;
 
@@ -27,9 +27,9 @@ fn write(ucas: &mut Vec<u8>) -> Vec<u8> {
         .named_chunk(library, "Meteorite/Content/ShaderArchive-a.ushaderbytecode", b"library")
         .chunk(bulk_id(99), b"override")
         .package(Package {
-            bulk: Some(&long),
-            optional_bulk: Some(b"optional"),
-            mapped_bulk: Some(b"mapped"),
+            bulk: Some((&long).into()),
+            optional_bulk: Some(b"optional".into()),
+            mapped_bulk: Some(b"mapped".into()),
             is_world: true,
             imports: vec![PackageId::of_name("/Game/A/B")],
             shader_maps: vec![[5; 20]],
@@ -405,4 +405,31 @@ fn a_check_asks_what_the_game_asks() {
     // Any other id is not at the slot that the seed leads to, or changes nothing.
     let other = with(ID, &[2]);
     assert_eq!(check::toc_structure(&other, length).unwrap().chunk_ids, [bulk_id(2)]);
+}
+
+/// A source that says how long it is, and gives what it has in so many pieces.
+struct Late(u64, &'static [&'static [u8]]);
+
+impl Source for Late {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn read(&self, sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>) -> std::io::Result<()> {
+        self.1.iter().try_for_each(|piece| sink(piece))
+    }
+}
+
+#[test]
+fn a_source_gives_the_bytes_that_it_announced() {
+    let write = |bulk: Payload<'_>| {
+        let mut ucas = Vec::new();
+        let package = Package { bulk: Some(bulk), ..Package::new("/Game/A", b"a package") };
+        let utoc = Builder::new("pakchunk900-Test_P").package(package).write(&mut ucas);
+        utoc.map(|utoc| (utoc, ucas)).map_err(|error| error.to_string())
+    };
+    assert_eq!(write(Payload::Source(&Late(4, &[b"bulk"]))), write(b"bulk".into()));
+    for wrong in [Late(5, &[b"bulk"]), Late(3, &[b"bulk"]), Late(4, &[b"bulk", b"bulk"]), Late(4, &[])] {
+        assert!(write(Payload::Source(&wrong)).is_err(), "{} of {:?}", wrong.0, wrong.1);
+    }
 }

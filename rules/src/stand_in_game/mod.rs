@@ -101,7 +101,7 @@ pub fn generate() -> Result<Vec<(String, Vec<u8>)>, WriteError> {
     let packages = packages();
     let builder = packages.iter().fold(Builder::new(CONTAINER), |builder, made| {
         builder.package(Package {
-            bulk: (!made.bulk.is_empty()).then_some(&made.bulk),
+            bulk: (!made.bulk.is_empty()).then(|| (&made.bulk).into()),
             imports: made.imports.clone(),
             ..Package::new(&made.path, &made.zen)
         })
