@@ -6,6 +6,7 @@ mod arrows;
 mod builds;
 mod conformance;
 mod determinism;
+mod docs;
 mod exec;
 mod faults;
 mod real_path;
