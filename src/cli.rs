@@ -119,7 +119,7 @@ pub(crate) struct Build {
 #[derive(Args, Clone, Default)]
 pub(crate) struct How {
     /// How many actions run at once [default: one a processor]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// How much memory actions may take together, such as 512M [default: half of the machine's]
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -365,6 +365,14 @@ pub(crate) struct RunAction {
 pub(crate) struct Completions {
     /// For which shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// More threads than this make nothing faster, and a slip of the finger could ask for billions.
+const MOST_JOBS: usize = 1024;
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let jobs = text.parse().ok().filter(|jobs: &NonZeroUsize| jobs.get() <= MOST_JOBS);
+    jobs.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
 }
 
 fn size(text: &str) -> Result<u64, String> {
