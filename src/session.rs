@@ -102,7 +102,14 @@ impl<'a> Session<'a> {
 pub(crate) fn start(cli: &Cli) -> Result<PathBuf, Fail> {
     let folder = cli.directory.clone().unwrap_or_else(|| PathBuf::from("."));
     std::fs::canonicalize(&folder)
+        .map(plain)
         .map_err(|error| Fail::usage(format!("cannot start in `{}`: {error}", folder.display())))
+}
+
+/// Without the `\\?\` that Windows puts before a resolved path and that people do not write.
+fn plain(path: PathBuf) -> PathBuf {
+    let short = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    short.filter(|short| short.as_bytes().get(1) == Some(&b':')).map(PathBuf::from).unwrap_or(path)
 }
 
 /// The nearest folder from `start` upwards that has a bake.toml.
