@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use engine::{Digest, WorkspacePath};
@@ -18,8 +19,25 @@ pub(crate) struct Folder {
     seen: RefCell<BTreeMap<WorkspacePath, Option<Digest>>>,
 }
 
-/// Deep enough for anything but a folder linked into itself.
+/// Deep enough for anything but a folder mounted into itself.
 const DEEPEST: usize = 32;
+
+/// Something in a folder.
+struct Entry {
+    name: String,
+    /// Or why nothing can name it.
+    path: Result<WorkspacePath, &'static str>,
+    lies: Lies,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lies {
+    File,
+    Folder,
+    LinkedFolder,
+    /// A link to nothing, a pipe, a socket, a device.
+    Neither,
+}
 
 impl Folder {
     pub(crate) fn new(root: &Path) -> Self {
@@ -111,17 +129,33 @@ impl Folder {
         let start = start
             .map_err(|_| format!("`{pattern}` would search the whole workspace, expected a folder first"))?;
         let hidden = pattern.starts_with('.') || pattern.contains("/.");
+        let parts = pattern.split('/').count();
         let mut found = Vec::new();
-        let mut pending = vec![(start, 0)];
-        while let Some((folder, depth)) = pending.pop() {
-            for (path, is_folder) in self.list(&folder) {
-                let relative = base.map_or(Some(path.as_str()), |base| path.below(base.as_str()));
-                if path.name().starts_with('.') && !hidden {
+        let mut pending = vec![start];
+        while let Some(folder) = pending.pop() {
+            let below = base.map_or(Some(folder.as_str()), |base| folder.below(base.as_str()));
+            for Entry { name, path, lies } in self.entries(&folder)? {
+                if name.starts_with('.') && !hidden {
                     continue;
                 }
-                match is_folder {
-                    true if depth < DEEPEST => pending.push((path, depth + 1)),
-                    false if relative.is_some_and(|relative| matcher.is_match(relative)) => found.push(path),
+                let relative = below.map_or_else(|| name.clone(), |below| format!("{below}/{name}"));
+                let depth = relative.split('/').count();
+                // What could hold files that match, or is one itself, is never left out in silence.
+                let inside = lies != Lies::File && (pattern.contains("**") || depth < parts);
+                let matches = lies != Lies::Folder && matcher.is_match(&relative);
+                let wrong = |reason: &str| Err(format!("`{pattern}` finds `{folder}/{name}`: {reason}"));
+                match (path, lies) {
+                    (_, Lies::Neither) if matches => return wrong("it is no file"),
+                    (_, Lies::LinkedFolder) if inside || matches => {
+                        return wrong("it is a link to a folder, which no glob follows");
+                    }
+                    (Err(reason), Lies::File) if matches => return wrong(reason),
+                    (Err(reason), Lies::Folder) if inside => return wrong(reason),
+                    (Ok(_), Lies::Folder) if inside && depth > DEEPEST => {
+                        return wrong("folders lie too deep in each other");
+                    }
+                    (Ok(path), Lies::Folder) if inside => pending.push(path),
+                    (Ok(path), Lies::File) if matches => found.push(path),
                     _ => {}
                 }
             }
@@ -133,21 +167,54 @@ impl Folder {
     /// What lies directly in a folder, in order; whether each is a folder. Names that are no workspace
     /// paths are left out: nothing could name them. Links to folders are not followed.
     pub(crate) fn list(&self, folder: &WorkspacePath) -> Vec<(WorkspacePath, bool)> {
-        // Taken before the folder is read: what comes in between is noticed by the next build.
-        self.saw(folder, engine::fingerprint(&folder.under(&self.root)).unwrap_or_default());
-        let Ok(entries) = std::fs::read_dir(folder.under(&self.root)) else { return Vec::new() };
-        let mut found = Vec::new();
-        for entry in entries.flatten() {
-            let Some(path) = entry.file_name().to_str().and_then(|name| folder.join(name).ok()) else {
-                continue;
-            };
-            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder || entry.path().is_file() {
-                found.push((path, is_folder));
-            }
-        }
+        let entries = self.entries(folder).unwrap_or_default().into_iter();
+        let named = entries.filter_map(|entry| match entry.lies {
+            Lies::File | Lies::Folder => Some((entry.path.ok()?, entry.lies == Lies::Folder)),
+            Lies::LinkedFolder | Lies::Neither => None,
+        });
+        let mut found: Vec<_> = named.collect();
         found.sort();
         found
+    }
+
+    /// All that lies directly in a folder, also what no workspace path can name; nothing where there is
+    /// no folder.
+    fn entries(&self, folder: &WorkspacePath) -> Result<Vec<Entry>, String> {
+        // Taken before the folder is read: what comes in between is noticed by the next build.
+        let full = folder.under(&self.root);
+        self.saw(folder, engine::fingerprint(&full).unwrap_or_default());
+        let unreadable = |error: std::io::Error| format!("`{folder}` cannot be read: {error}");
+        let entries = match std::fs::read_dir(full) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(unreadable)?;
+            let kind = entry.file_type().map_err(unreadable)?;
+            let lies = match kind.is_symlink() {
+                _ if kind.is_dir() => Lies::Folder,
+                _ if kind.is_file() => Lies::File,
+                // A link that leads nowhere is neither.
+                true => match entry.path().metadata() {
+                    Ok(target) if target.is_file() => Lies::File,
+                    Ok(target) if target.is_dir() => Lies::LinkedFolder,
+                    _ => Lies::Neither,
+                },
+                false => Lies::Neither,
+            };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = match entry.file_name().to_str() {
+                Some(name) => folder.join(name).map_err(|error| error.reason),
+                None => Err("its name is not UTF-8"),
+            };
+            found.push(Entry { name, path, lies });
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
     }
 
     fn saw(&self, path: &WorkspacePath, fingerprint: Option<Digest>) {

@@ -1,10 +1,13 @@
 //! Final outputs are placed when their target is done, and only then.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use super::Loop;
 use super::lost::MOST_SETBACKS;
 use crate::build::{Artifact, Failed};
 use crate::error::{Failure, Lost, RuleError};
-use crate::event::Event;
+use crate::event::{Event, Outcome};
 use crate::place;
 use crate::plan::Target;
 use crate::state::State;
@@ -14,7 +17,10 @@ impl Loop<'_, '_> {
     pub(super) fn place_outputs(&mut self) -> bool {
         let mut again = false;
         for target in self.ground.plan.targets() {
-            if target.nodes.iter().all(|node| self.records.get(node.index()).state == State::Done) {
+            // What could not be placed was said: it is not tried again when another target is.
+            let failed = self.report.failed.iter().any(|failed| failed.label == target.label);
+            if !failed && target.nodes.iter().all(|node| self.records.get(node.index()).state == State::Done)
+            {
                 again |= self.place_target(target);
             }
         }
@@ -71,6 +77,19 @@ impl Loop<'_, '_> {
             }
             other => Failure::new(other.to_string()),
         };
-        self.report.failed.push(Failed { label: target.label.clone(), failure });
+        let label = target.label.clone();
+        self.sink.event(&Event::ActionFinished {
+            label: label.clone(),
+            action: None,
+            outcome: Outcome::Failed(Box::new(failure.clone())),
+            why: Vec::new(),
+            started: self.started.elapsed(),
+            took: Duration::ZERO,
+            thread: 0,
+            notes: Vec::new(),
+            outputs: BTreeMap::new(),
+            after: Vec::new(),
+        });
+        self.report.failed.push(Failed { label, failure });
     }
 }

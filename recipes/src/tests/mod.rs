@@ -1,6 +1,8 @@
 //! Whole workspaces in temporary folders: what plans hold, and what is said of wrong recipes.
 
 mod editor;
+#[cfg(unix)]
+mod globs;
 mod mistakes;
 mod plans;
 
