@@ -9,6 +9,7 @@ mod determinism;
 mod docs;
 mod exec;
 mod faults;
+mod manners;
 mod real_path;
 mod tidy;
 mod workspace;
