@@ -181,11 +181,11 @@ impl<'s> Driver<'s> {
     fn set_up(&self, how: &How) -> Result<Setup<'_>, Fail> {
         let session = self.session;
         let forced =
-            how.rerun.iter().map(|text| text.parse()).collect::<Result<Vec<Label>, engine::LabelError>>();
+            if how.rerun.is_empty() { Vec::new() } else { session.workspace()?.resolve(&how.rerun)? };
         Ok(Setup {
             session,
             key: Key::find(session, how.sign_seed.as_deref(), how.signed_at.as_deref())?,
-            forced: forced.map_err(|error| Fail::usage(error.to_string()))?,
+            forced,
             store: Leased::new(&self.store)?,
             history: Memory::new(&self.store, session.id()),
             externals: session.externals(),

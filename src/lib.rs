@@ -73,7 +73,7 @@ pub fn main(
         }
     };
     let shell = Shell::new(&cli);
-    match run(&cli, &product, &shell) {
+    match run(&cli, &product, &shell).and_then(|()| shell.arrived()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fail) => {
             shell.fail(&fail);

@@ -3,7 +3,8 @@
 //! A reader that went away (`bake graph … | head`) is no error. Colour is for terminals only.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing is allowed")]
 
-use std::io::{IsTerminal, Write};
+use std::cell::RefCell;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use engine::Failure;
 use recipes::Diagnostic;
@@ -16,6 +17,8 @@ pub(crate) struct Shell {
     colour: bool,
     quiet: bool,
     terminal: bool,
+    /// Why data could not be written.
+    lost: RefCell<Option<String>>,
 }
 
 const BOLD: &str = "\x1b[1m";
@@ -35,7 +38,7 @@ impl Shell {
             Color::Auto => terminal && !set("NO_COLOR"),
         };
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { colour, quiet: cli.quiet, terminal: terminal && !dumb }
+        Self { colour, quiet: cli.quiet, terminal: terminal && !dumb, lost: RefCell::default() }
     }
 
     /// Whether a bar can be drawn.
@@ -46,7 +49,20 @@ impl Shell {
     /// Data: to stdout, with a line break.
     pub(crate) fn data(&self, text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
+        let written = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.lost.borrow_mut().get_or_insert(error.to_string());
+        }
+    }
+
+    /// Whether all data that was shown has arrived.
+    pub(crate) fn arrived(&self) -> Result<(), Fail> {
+        match self.lost.take() {
+            None => Ok(()),
+            Some(error) => Err(Fail::machine(format!("cannot write to stdout: {error}"))),
+        }
     }
 
     /// JSON, as data.

@@ -20,3 +20,23 @@ fn an_output_that_cannot_be_placed_is_said_with_its_path() {
     workspace.bake(&["build", FOUNDRY]).success();
     assert!(archive.is_file());
 }
+
+#[test]
+fn a_label_to_run_again_must_exist() {
+    let workspace = Workspace::foundry();
+    let failed = workspace.bake(&["build", FOUNDRY, "--rerun", "forge-packs/foundri"]).fails_with(2);
+    assert!(failed.stderr.contains("foundry"), "{}", failed.stderr);
+    let ran = workspace.build(&[FOUNDRY]).len();
+    assert!(ran >= 16);
+    assert_eq!(workspace.build(&[FOUNDRY, "--rerun", "forge-packs/foundry:pack"]).len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn data_that_does_not_arrive_is_an_error() {
+    let workspace = Workspace::foundry();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = workspace.command(&["rules"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to stdout"));
+}
