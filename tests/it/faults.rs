@@ -2,7 +2,7 @@
 //! once. The next build must give the right bytes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::workspace::{FOUNDRY, Workspace};
@@ -168,7 +168,7 @@ fn a_read_only_store_is_one_clear_error() {
 
 /// A file system that is gone with this value. Needs root; without it the test says so and passes.
 #[cfg(target_os = "linux")]
-struct Mounted(PathBuf);
+struct Mounted(std::path::PathBuf);
 
 #[cfg(target_os = "linux")]
 impl Mounted {
