@@ -1,6 +1,6 @@
 //! Why an action did not give a result. Errors have an owner: the recipe, the machine, or our bug.
 
-use cache::{Digest, StoreError};
+use cache::{Digest, PathError, StoreError, TreeError};
 
 /// A blob that an action needs is not in the store any more. The engine makes it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +35,18 @@ impl Failure {
             source = cause.source();
         }
         failure
+    }
+}
+
+impl From<TreeError> for RuleError {
+    fn from(error: TreeError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<PathError> for RuleError {
+    fn from(error: PathError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -66,8 +66,7 @@ pub(crate) fn run(
         outputs.link_in("out", path.as_str(), digest)
     })?;
     for expected in &job.spec.expected {
-        let path = WorkspacePath::parse(expected).map_err(|error| RuleError::new(error.to_string()))?;
-        if !path.under(&out).exists() {
+        if !WorkspacePath::parse(expected)?.under(&out).exists() {
             return Err(RuleError::new(format!("tool `{}` did not write `out/{expected}`", job.spec.tool)));
         }
     }

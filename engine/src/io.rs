@@ -20,6 +20,16 @@ pub enum Input {
     Tree(Arc<Tree>),
 }
 
+impl Input {
+    /// What it is to an action: its kind, and the digest of the file or of the listing.
+    pub(crate) fn identity(&self) -> (Kind, Digest) {
+        match self {
+            Self::File(digest) => (Kind::File, *digest),
+            Self::Tree(tree) => (Kind::Tree, Digest::of(&tree.encode())),
+        }
+    }
+}
+
 /// The inputs of an action, by name.
 pub struct Inputs<'a> {
     store: &'a dyn Store,

@@ -30,7 +30,7 @@ pub(crate) fn output(
     output: &Output,
     files: &mut Vec<PlacedFile>,
 ) -> Result<(), RuleError> {
-    let below = |name: &str| placed.folder.join(name).map_err(|error| RuleError::new(error.to_string()));
+    let below = |name: &str| placed.folder.join(name);
     match output {
         Output::File(digest) => files.push(file(options, previous, below(&placed.output)?, *digest)?),
         Output::Tree(listing) => {

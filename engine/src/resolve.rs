@@ -1,7 +1,7 @@
 //! From a step whose dependencies are done to an action: inputs are resolved to digests, and the store is
 //! asked whether it knows the result.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl<'a> Context<'a> {
         }
         let mut action = Action {
             rule: rule.id(),
-            inputs: inputs.iter().map(|(name, input)| (name.clone(), identity(input))).collect(),
+            inputs: inputs.iter().map(|(name, input)| (name.clone(), input.identity())).collect(),
             params: params.clone(),
             facts: BTreeMap::new(),
             outputs: rule.interface().outputs.iter().map(|output| output.name.to_owned()).collect(),
@@ -235,38 +235,34 @@ impl<'a> Context<'a> {
                     files.push((path.clone(), digest));
                     (name.clone(), digest)
                 }
-                Given::Output { output: Output::File(digest), name, .. } => (path(name)?, *digest),
+                Given::Output { output: Output::File(digest), name, .. } => {
+                    (WorkspacePath::parse(name)?, *digest)
+                }
                 Given::Output { output: Output::Tree(listing), select, from, .. } => {
                     let listed = self.trees.get(*listing)?;
-                    match select {
-                        None => {
-                            tree.merge(&listed).map_err(|error| RuleError::new(error.to_string()))?;
+                    let Some(select) = select else {
+                        tree.merge(&listed)?;
+                        continue;
+                    };
+                    match selected(&listed, &expand_select(select, item)?, from)? {
+                        Selected::File(name, digest) => (name, digest),
+                        Selected::Folder(part) => {
+                            tree.merge(&part)?;
                             continue;
-                        }
-                        Some(select) => {
-                            let select = expand_select(select, item)?;
-                            let found = selected(&listed, &select, from)?;
-                            match found {
-                                Selected::File(name, digest) => (name, digest),
-                                Selected::Folder(part) => {
-                                    tree.merge(&part).map_err(|error| RuleError::new(error.to_string()))?;
-                                    continue;
-                                }
-                            }
                         }
                     }
                 }
                 Given::Item => {
                     let item =
                         item.ok_or_else(|| RuleError::new("`{item}` is known in a `for_each` step only"))?;
-                    (path("item.json")?, self.store.put(item.value.to_string().as_bytes())?)
+                    (WorkspacePath::parse("item.json")?, self.store.put(item.value.to_string().as_bytes())?)
                 }
                 Given::External(name) => {
                     return Err(RuleError::new(format!("only imports read externals such as @{name}")));
                 }
             };
             file = Some(digest);
-            tree.insert(name, digest).map_err(|error| RuleError::new(error.to_string()))?;
+            tree.insert(name, digest)?;
         }
         match (kind, file) {
             (Kind::File, Some(digest)) if tree.len() == 1 => Ok(Input::File(digest)),
@@ -340,7 +336,7 @@ impl<'a> Context<'a> {
         let mut rest = changed.clone();
         for source in given {
             if let Given::File { path, name } = source {
-                if changed.as_ref().is_none_or(|changed| changed.contains_key(name)) {
+                if changed.as_ref().is_none_or(|changed| changed.contains(name)) {
                     texts.push(path.to_string());
                 }
                 if let Some(rest) = &mut rest {
@@ -360,7 +356,7 @@ impl<'a> Context<'a> {
             // What is gone now is nobody's any more: then only the sources as a whole can be named.
             Some(rest) => self
                 .listing(source, prepared)
-                .is_none_or(|now| rest.keys().any(|path| now.get(path.as_str()).is_some())),
+                .is_none_or(|now| rest.iter().any(|path| now.get(path.as_str()).is_some())),
         };
         let mut changed: Vec<&Label> =
             outputs.iter().filter(|(_, source)| gives(source)).map(|(from, _)| *from).collect();
@@ -372,10 +368,10 @@ impl<'a> Context<'a> {
     }
 }
 
-fn changed_paths(before: &Tree, now: &Tree) -> HashMap<WorkspacePath, ()> {
+fn changed_paths(before: &Tree, now: &Tree) -> BTreeSet<WorkspacePath> {
     let gone = before.iter().filter(|(path, _)| now.get(path.as_str()).is_none());
     let other = now.iter().filter(|(path, digest)| before.get(path.as_str()) != Some(**digest));
-    gone.chain(other).map(|(path, _)| (path.clone(), ())).collect()
+    gone.chain(other).map(|(path, _)| path.clone()).collect()
 }
 
 enum Selected {
@@ -387,12 +383,12 @@ fn selected(tree: &Tree, select: &str, from: &Label) -> Result<Selected, RuleErr
     let select = select.trim_end_matches('/');
     if let Some(digest) = tree.get(select) {
         let name = select.rsplit_once('/').map_or(select, |(_, name)| name);
-        return Ok(Selected::File(path(name)?, digest));
+        return Ok(Selected::File(WorkspacePath::parse(name)?, digest));
     }
     let mut part = Tree::new();
     for (full, digest) in tree.iter() {
         if let Some(below) = full.below(select) {
-            part.insert(path(below)?, *digest).map_err(|error| RuleError::new(error.to_string()))?;
+            part.insert(WorkspacePath::parse(below)?, *digest)?;
         }
     }
     if part.is_empty() {
@@ -405,10 +401,6 @@ fn selected(tree: &Tree, select: &str, from: &Label) -> Result<Selected, RuleErr
         });
     }
     Ok(Selected::Folder(part))
-}
-
-fn path(text: &str) -> Result<WorkspacePath, RuleError> {
-    WorkspacePath::parse(text).map_err(|error| RuleError::new(error.to_string()))
 }
 
 fn lookup_item<'v>(item: &'v Item) -> impl Fn(&str) -> Lookup<'v> {
@@ -448,13 +440,6 @@ fn in_input(error: RuleError, name: &str) -> RuleError {
             RuleError::Failed(failure)
         }
         other => other,
-    }
-}
-
-fn identity(input: &Input) -> (Kind, Digest) {
-    match input {
-        Input::File(digest) => (Kind::File, *digest),
-        Input::Tree(tree) => (Kind::Tree, Digest::of(&tree.encode())),
     }
 }
 

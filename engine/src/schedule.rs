@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::{Duration, Instant};
 
-use cache::{ActionDigest, Digest, Note, Output};
+use cache::{ActionDigest, Digest, Note, Output, StoreError};
 
 use crate::build::{Failed, Options, Report, StepDone};
 use crate::error::{Failure, Lost, RuleError};
@@ -460,14 +460,26 @@ impl<'a, 'b> Loop<'a, 'b> {
             }
             RuleError::Store(error) => {
                 self.stopping = true;
-                let failure = Failure::of_store(&error);
-                self.report.store_error.get_or_insert(error);
-                failure
+                self.store_failed(error)
             }
             RuleError::Failed(failure) => *failure,
         };
         let label = self.records.get(index).label.clone();
         self.records.set(index, State::Failed);
+        self.say_failed(label, action, failure);
+        let most = if self.ground.options.keep_going { self.ground.options.max_failures } else { Some(1) };
+        self.stopping |= most.is_some_and(|most| self.report.failed.len() >= most);
+        self.skip_waiters(index);
+    }
+
+    /// Keeps the first trouble with the store, and gives what people read of it.
+    fn store_failed(&mut self, error: StoreError) -> Failure {
+        let failure = Failure::of_store(&error);
+        self.report.store_error.get_or_insert(error);
+        failure
+    }
+
+    fn say_failed(&mut self, label: Label, action: Option<ActionDigest>, failure: Failure) {
         self.sink.event(&Event::ActionFinished {
             label: label.clone(),
             action,
@@ -481,9 +493,6 @@ impl<'a, 'b> Loop<'a, 'b> {
             after: Vec::new(),
         });
         self.report.failed.push(Failed { label, failure });
-        let most = if self.ground.options.keep_going { self.ground.options.max_failures } else { Some(1) };
-        self.stopping |= most.is_some_and(|most| self.report.failed.len() >= most);
-        self.skip_waiters(index);
     }
 
     fn skip_waiters(&mut self, failed: usize) {

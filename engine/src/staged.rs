@@ -64,21 +64,28 @@ pub(crate) fn place_inputs(
     folder: &Path,
     store: &dyn Store,
 ) -> Result<(), RuleError> {
-    let place = |digest: &Digest, path: &Path| match store.place(digest, path)? {
+    inputs.iter().try_for_each(|(name, input)| match input {
+        Input::File(digest) => place(digest, &folder.join(name), store),
+        Input::Tree(tree) => place_tree(tree, &folder.join(name), store),
+    })
+}
+
+fn place(digest: &Digest, path: &Path, store: &dyn Store) -> Result<(), RuleError> {
+    match store.place(digest, path)? {
         true => Ok(()),
         false => Err(RuleError::Lost(Lost(*digest))),
-    };
-    for (name, input) in inputs {
-        let path = folder.join(name);
-        match input {
-            Input::File(digest) => place(digest, &path)?,
-            Input::Tree(tree) => {
-                fs::create_dir_all(&path).map_err(StoreError::io("create", &path))?;
-                tree.iter().try_for_each(|(below, digest)| place(digest, &below.under(&path)))?;
-            }
-        }
     }
-    Ok(())
+}
+
+fn place_tree(tree: &Tree, folder: &Path, store: &dyn Store) -> Result<(), RuleError> {
+    fs::create_dir_all(folder).map_err(StoreError::io("create", folder))?;
+    tree.iter().try_for_each(|(below, digest)| place(digest, &below.under(folder), store))
+}
+
+/// Stores a file that an action left or was given.
+fn store_file(path: &Path, store: &dyn Store) -> Result<Digest, RuleError> {
+    let mut file = fs::File::open(path).map_err(StoreError::io("read", path))?;
+    Ok(store.put_from(&mut file)?.map_err(StoreError::io("read", path))?)
 }
 
 /// Stores every file below `folder` and hands its path and digest on, in order. Links and special files
@@ -114,10 +121,7 @@ fn collect_below(
         if kind.is_dir() {
             collect_below(&full, &path, store, each)?;
         } else if kind.is_file() {
-            let path = WorkspacePath::parse(path).map_err(|error| RuleError::new(error.to_string()))?;
-            let mut file = fs::File::open(&full).map_err(StoreError::io("read", &full))?;
-            let digest = store.put_from(&mut file)?.map_err(StoreError::io("read", &full))?;
-            each(&path, digest)?;
+            each(&WorkspacePath::parse(path)?, store_file(&full, store)?)?;
         } else {
             return Err(RuleError::new(format!(
                 "output `{path}` is a link or a special file; only files are kept"
@@ -150,11 +154,7 @@ pub(crate) fn run_elsewhere(
                 outputs.link_in(spec.name, below.as_str(), digest)
             })?;
         } else {
-            let mut file = fs::File::open(&path).map_err(StoreError::io("read", &path))?;
-            outputs.link(
-                spec.name,
-                context.store.put_from(&mut file)?.map_err(StoreError::io("read", &path))?,
-            )?;
+            outputs.link(spec.name, store_file(&path, context.store)?)?;
         }
     }
     let notes = folder.join("notes.json");
@@ -182,21 +182,12 @@ pub fn run_action(folder: &Path, catalogue: &Catalogue, store: &dyn Store) -> Re
         let input = match kind {
             Kind::Tree => {
                 let mut tree = Tree::new();
-                collect_tree(&path, store, &mut |below, digest| {
-                    tree.insert(below.clone(), digest).map_err(|error| RuleError::new(error.to_string()))
-                })?;
+                collect_tree(&path, store, &mut |below, digest| Ok(tree.insert(below.clone(), digest)?))?;
                 Input::Tree(Arc::new(tree))
             }
-            _ => {
-                let mut file = fs::File::open(&path).map_err(StoreError::io("read", &path))?;
-                Input::File(store.put_from(&mut file)?.map_err(StoreError::io("read", &path))?)
-            }
+            _ => Input::File(store_file(&path, store)?),
         };
-        let found = match &input {
-            Input::File(digest) => *digest,
-            Input::Tree(tree) => Digest::of(&tree.encode()),
-        };
-        if found != *digest {
+        if input.identity().1 != *digest {
             return Err(RuleError::new(format!("input `{name}` is not what the action names")));
         }
         inputs.insert(name.clone(), input);
@@ -211,28 +202,18 @@ pub fn run_action(folder: &Path, catalogue: &Catalogue, store: &dyn Store) -> Re
     guarded(|| body.run(&action.params, &Inputs::new(store, &inputs), &outputs, &cx))?;
     let notes: Vec<(bool, String)> =
         cx.into_notes().into_iter().map(|note| (note.severity == Severity::Warning, note.message)).collect();
-    let place = |digest: &Digest, path: &Path| match store.place(digest, path)? {
-        true => Ok(()),
-        false => Err(RuleError::Lost(Lost(*digest))),
-    };
     for (name, output) in outputs.finish()? {
         let path = folder.join("outputs").join(name);
         match output {
-            Output::File(digest) => place(&digest, &path)?,
+            Output::File(digest) => place(&digest, &path, store)?,
             Output::Tree(listing) => {
-                fs::create_dir_all(&path).map_err(StoreError::io("create", &path))?;
                 let bytes = store.read(&listing)?.ok_or(Lost(listing))?;
-                let tree = Tree::decode(&bytes).map_err(|error| RuleError::new(error.to_string()))?;
-                tree.iter().try_for_each(|(below, digest)| place(digest, &below.under(&path)))?;
+                place_tree(&Tree::decode(&bytes)?, &path, store)?;
             }
         }
     }
-    write(
-        &folder.join("notes.json"),
-        serde_json::Value::from_iter(notes.into_iter().map(|(w, m)| serde_json::json!([w, m])))
-            .to_string()
-            .as_bytes(),
-    )
+    let notes = serde_json::to_vec(&notes).map_err(|error| RuleError::new(error.to_string()))?;
+    write(&folder.join("notes.json"), &notes)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), RuleError> {

@@ -1,13 +1,10 @@
 //! Final outputs are placed when their target is done, and only then.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use super::Loop;
 use super::lost::MOST_SETBACKS;
-use crate::build::{Artifact, Failed};
+use crate::build::Artifact;
 use crate::error::{Failure, Lost, RuleError};
-use crate::event::{Event, Outcome};
+use crate::event::Event;
 use crate::place;
 use crate::plan::Target;
 use crate::state::State;
@@ -70,26 +67,9 @@ impl Loop<'_, '_> {
     fn place_failed(&mut self, target: &Target, error: RuleError) {
         let failure = match error {
             RuleError::Failed(failure) => *failure,
-            RuleError::Store(error) => {
-                let failure = Failure::of_store(&error);
-                self.report.store_error.get_or_insert(error);
-                failure
-            }
+            RuleError::Store(error) => self.store_failed(error),
             other => Failure::new(other.to_string()),
         };
-        let label = target.label.clone();
-        self.sink.event(&Event::ActionFinished {
-            label: label.clone(),
-            action: None,
-            outcome: Outcome::Failed(Box::new(failure.clone())),
-            why: Vec::new(),
-            started: self.started.elapsed(),
-            took: Duration::ZERO,
-            thread: 0,
-            notes: Vec::new(),
-            outputs: BTreeMap::new(),
-            after: Vec::new(),
-        });
-        self.report.failed.push(Failed { label, failure });
+        self.say_failed(target.label.clone(), None, failure);
     }
 }
