@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use engine::{Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError, Severity};
 use mjolnir::finding::Finding;
-use mjolnir::scan::{Context, scan};
+use mjolnir::scan::{ARCHIVE, Context, scan};
 use mjolnir::zip::{self, Compression};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,10 +27,8 @@ pub struct Params {
     store: bool,
 }
 
-/// The hub takes no archive beyond this,
-const LARGEST: usize = 50 << 20;
-/// and from here on the next piece may be one too many.
-const LARGE: usize = 40 << 20;
+/// From here on the next piece may be one too many: the hub takes nothing beyond [`ARCHIVE`].
+const LARGE: u64 = 40 << 20;
 
 /// The rule. Its version stands for [`zip::ENCODER`] as well.
 pub(crate) struct ArchiveAndVerify;
@@ -76,7 +74,7 @@ impl Pure for ArchiveAndVerify {
         let archive = zip::write(&all, compression, Cursor::new(Vec::new()))
             .map_err(|error| RuleError::new(format!("`{}` cannot be written: {error}", params.file)))?
             .into_inner();
-        check_size(&params.file, archive.len(), &all, cx)?;
+        check_size(&params.file, archive.len() as u64, &all, cx)?;
         let context = Context {
             slug: Some(params.slug.clone()),
             version: Some(params.version.clone()),
@@ -110,22 +108,23 @@ fn line(finding: &Finding) -> String {
     format!("[{}] {place}{}", finding.code, finding.message)
 }
 
-fn check_size(file: &str, size: usize, members: &[(&str, &[u8])], cx: &Cx<'_>) -> Result<(), RuleError> {
-    let mib = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
-    let mut largest: Vec<(usize, &str)> = members.iter().map(|(name, bytes)| (bytes.len(), *name)).collect();
+fn check_size(file: &str, size: u64, members: &[(&str, &[u8])], cx: &Cx<'_>) -> Result<(), RuleError> {
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let mut largest: Vec<(u64, &str)> =
+        members.iter().map(|(name, bytes)| (bytes.len() as u64, *name)).collect();
     largest.sort_by(|a, b| b.cmp(a));
     let lines = largest
         .iter()
         .filter(|(bytes, _)| *bytes >= 1 << 20)
         .take(5)
         .map(|(bytes, name)| format!("{} {name}", mib(*bytes)));
-    if size > LARGEST {
-        let message = format!("`{file}` has {}, at most {} are allowed", mib(size), mib(LARGEST));
+    if size > ARCHIVE {
+        let message = format!("`{file}` has {}, at most {} are allowed", mib(size), mib(ARCHIVE));
         return Err(lines.fold(RuleError::new(message).code("archive_too_large"), RuleError::detail));
     }
     if size >= LARGE {
         let lines: Vec<String> = lines.collect();
-        let message = format!("`{file}` has {} of at most {}: {}", mib(size), mib(LARGEST), lines.join(", "));
+        let message = format!("`{file}` has {} of at most {}: {}", mib(size), mib(ARCHIVE), lines.join(", "));
         cx.note(Severity::Warning, message);
     }
     Ok(())

@@ -185,7 +185,7 @@ impl Taker<'_> {
             let files: Vec<&dyn iostore::ReadAt> = opened.iter().map(|file| file as _).collect();
             let reader = ChunkReader::new(&container.toc, &files);
             let fault = |error| self.explain(donor, part, error);
-            if let Some((_, extension)) = parts::BULK.iter().find(|(kind, _)| *kind == part.kind) {
+            if let Some(extension) = parts::bulk_extension(part.kind) {
                 let mut stream = Stream::new(self.outputs)?;
                 let copied = reader.copy(part.index, &mut stream);
                 let ((), digest) = stream.finish(copied, fault)?;

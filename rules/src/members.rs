@@ -1,7 +1,6 @@
 //! The members of an archive as a tree holds them.
 
 use engine::{Blob, Inputs, RuleError};
-use mjolnir::signature::Sha256Digest;
 
 /// The signature's member.
 pub(crate) const SIGNATURE: &str = "signature.json";
@@ -30,9 +29,4 @@ pub(crate) fn member(path: &str) -> String {
         true => format!("docs/{path}"),
         false => path.to_owned(),
     }
-}
-
-/// What a signature says of a member.
-pub(crate) fn digest(bytes: &[u8]) -> Sha256Digest {
-    Sha256Digest::of(bytes)
 }

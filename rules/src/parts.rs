@@ -31,6 +31,11 @@ pub(crate) fn extension(package: &Package) -> &'static str {
     if package.is_world() { "umap" } else { "uasset" }
 }
 
+/// The extension of bulk data of this kind; `None` for what is no bulk data.
+pub(crate) fn bulk_extension(kind: ChunkType) -> Option<&'static str> {
+    BULK.iter().find(|(known, _)| *known == kind).map(|(_, extension)| *extension)
+}
+
 /// A path without its extension, and what that says it is; `None` for anything that is no part of a
 /// package.
 pub(crate) fn split(path: &str) -> Option<(&str, ChunkType)> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use engine::params::Segment;
 use engine::{Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError};
-use iostore::ChunkType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use unreal::PackagePath;
@@ -79,9 +78,7 @@ impl Pure for RenamePackage {
                     RuleError::new(format!("`{to}` is neither below `/Game` nor below `/Engine`"))
                 })
             };
-            if kind != ChunkType::ExportBundleData {
-                let extension =
-                    parts::BULK.iter().find(|(known, _)| *known == kind).map_or("bulk", |(_, it)| it);
+            if let Some(extension) = parts::bulk_extension(kind) {
                 outputs.link_in("package", &place(extension)?, *digest)?;
                 continue;
             }

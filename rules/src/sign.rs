@@ -4,7 +4,7 @@
 //! the signer, which no other rule is given.
 
 use engine::{Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError};
-use mjolnir::signature::{PublicKey, Release, SignError, SignedAt, Signer};
+use mjolnir::signature::{PublicKey, Release, Sha256Digest, SignError, SignedAt, Signer};
 use mjolnir::version::Version;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -74,7 +74,7 @@ impl Pure for Sign {
             author: None,
             signed_at: SignedAt::parse(&params.signed_at)
                 .ok_or_else(|| RuleError::new("`signed_at` is no time"))?,
-            files: members.iter().map(|(name, bytes)| (name.clone(), members::digest(bytes))).collect(),
+            files: members.iter().map(|(name, bytes)| (name.clone(), Sha256Digest::of(bytes))).collect(),
         };
         let envelope =
             release.sign(&bridge).map_err(|error| RuleError::new(format!("cannot sign: {error}")))?;
