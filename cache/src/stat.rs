@@ -74,11 +74,6 @@ impl<'a> Looker<'a> {
         }
     }
 
-    /// The folder that it looks below.
-    pub fn root(&self) -> &'a Path {
-        self.root
-    }
-
     /// The stat of the file at `path`, which must be a file.
     #[cfg(unix)]
     pub fn look(&mut self, path: &WorkspacePath) -> io::Result<FileStat> {

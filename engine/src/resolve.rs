@@ -193,7 +193,7 @@ impl<'a> Context<'a> {
         }
         Ok(Tool {
             name: spec.tool.clone(),
-            digest: self.sources.digest_of(path, &spec.tool)?,
+            digest: self.sources.tool(path, &spec.tool)?,
             env,
             platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
         })

@@ -11,7 +11,7 @@ mod rows;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cache::{ActionDigest, Digest, FileStat, Looker, WorkspacePath, hash_file};
@@ -103,7 +103,7 @@ pub struct Stats {
     sources: Vec<(WorkspacePath, SourceRecord)>,
     placed: Vec<(Label, PlacedFile)>,
     externals: Vec<(String, [u8; 32])>,
-    tools: Vec<(String, Digest)>,
+    tools: Vec<(String, SourceRecord)>,
     environment: Vec<(String, Option<String>)>,
     actions: u64,
 }
@@ -168,7 +168,9 @@ impl Stats {
             .par_chunks_mut(256)
             .flat_map_iter(|neighbours| {
                 let mut looker = Looker::new(options.workspace);
-                neighbours.iter_mut().map(move |(path, record)| look(&mut looker, path, record))
+                neighbours.iter_mut().map(move |(path, record)| {
+                    look(looker.look(path), record, || path.under(options.workspace))
+                })
             })
             .collect();
         improved |= looked.contains(&Looked::Proven);
@@ -184,17 +186,25 @@ impl Stats {
         let mut looker = Looker::new(options.out);
         for (_, file) in &mut self.placed {
             let mut record = SourceRecord { stat: file.stat, digest: file.digest, settled: file.settled };
-            match look(&mut looker, &file.path, &mut record) {
+            match look(looker.look(&file.path), &mut record, || file.path.under(options.out)) {
                 Looked::Same => {}
                 Looked::Proven => improved = true,
                 Looked::Changed => misplaced = true,
             }
             (file.stat, file.settled) = (record.stat, record.settled && !misplaced);
         }
-        let tools = self.tools.iter().any(|(name, digest)| {
-            (options.tools)(name).ok().and_then(|path| hash_file(&path).ok()).map(|(found, _)| found)
-                != Some(*digest)
-        });
+        let mut tools = false;
+        for (name, record) in &mut self.tools {
+            let looked = (options.tools)(name).map(|path| {
+                let stat = std::fs::metadata(&path).map(|metadata| FileStat::of(&metadata));
+                look(stat, record, || path)
+            });
+            match looked {
+                Ok(Looked::Same) => {}
+                Ok(Looked::Proven) => improved = true,
+                Ok(Looked::Changed) | Err(_) => tools = true,
+            }
+        }
         let environment =
             self.environment.iter().any(|(name, value)| options.environment.get(name) != value.as_ref());
         let only_sources = !(replan || misplaced || tools || environment)
@@ -245,15 +255,16 @@ enum Looked {
     Changed,
 }
 
-fn look(looker: &mut Looker<'_>, path: &WorkspacePath, record: &mut SourceRecord) -> Looked {
-    let Ok(stat) = looker.look(path) else { return Looked::Changed };
+/// Holds a file against what is recorded of it: by its stat, and where that proves nothing, by its bytes.
+fn look(stat: io::Result<FileStat>, record: &mut SourceRecord, path: impl FnOnce() -> PathBuf) -> Looked {
+    let Ok(stat) = stat else { return Looked::Changed };
     if record.settled && stat == record.stat {
         return Looked::Same;
     }
     if stat.len != record.stat.len {
         return Looked::Changed;
     }
-    match hash_file(&path.under(looker.root())) {
+    match hash_file(&path()) {
         Ok((digest, stat)) if digest == record.digest => {
             *record = SourceRecord { stat, digest, settled: stat.is_settled(FileStat::now()) };
             Looked::Proven
@@ -365,7 +376,7 @@ fn placed(built: &Built) -> impl Iterator<Item = (Label, PlacedFile)> {
 #[derive(Default)]
 struct Outside {
     externals: BTreeMap<String, [u8; 32]>,
-    tools: BTreeMap<String, Digest>,
+    tools: BTreeMap<String, SourceRecord>,
     environment: BTreeMap<String, Option<String>>,
 }
 
@@ -386,7 +397,9 @@ impl Outside {
                 && let Ok(spec) = exec.command(&node.params)
                 && let Ok(path) = (options.tools)(&spec.tool)
             {
-                outside.tools.insert(spec.tool, hash_file(&path)?.0);
+                let (digest, stat) = hash_file(&path)?;
+                let settled = stat.is_settled(FileStat::now());
+                outside.tools.insert(spec.tool, SourceRecord { stat, digest, settled });
                 for name in spec.inherit {
                     let value = options.environment.get(&name).cloned();
                     outside.environment.insert(name, value);

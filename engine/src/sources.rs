@@ -48,11 +48,24 @@ impl<'a> Sources<'a> {
 
     /// The digest of a file of the workspace.
     pub(crate) fn digest(&self, path: &WorkspacePath) -> Result<Digest, RuleError> {
-        self.digest_of(&path.under(self.workspace), path.as_str())
+        let name = path.as_str();
+        self.look_up(&path.under(self.workspace), name, |full| self.capture(full, name))
     }
 
-    /// The digest of any file (a tool); `name` is what messages call it.
-    pub(crate) fn digest_of(&self, path: &Path, name: &str) -> Result<Digest, RuleError> {
+    /// The digest of a tool, which is run from where it lies and so is not captured.
+    pub(crate) fn tool(&self, path: &Path, name: &str) -> Result<Digest, RuleError> {
+        self.look_up(path, name, |full| {
+            let (digest, stat) = cache::hash_file(full).map_err(|error| unreadable(name, &error))?;
+            Ok(self.record(full, digest, stat))
+        })
+    }
+
+    fn look_up(
+        &self,
+        path: &Path,
+        name: &str,
+        read: impl FnOnce(&Path) -> Result<SourceRecord, RuleError>,
+    ) -> Result<Digest, RuleError> {
         if let Some(known) = self.lock().get(path) {
             return Ok(known.digest);
         }
@@ -63,7 +76,7 @@ impl<'a> Sources<'a> {
         let stat = FileStat::of(&metadata);
         let record = match self.history.file(path, &stat) {
             Some(digest) => SourceRecord { stat, digest, settled: true },
-            None => self.capture(path, name)?,
+            None => read(path)?,
         };
         Ok(self.lock().entry(path.to_owned()).or_insert(record).digest)
     }
@@ -110,11 +123,15 @@ impl<'a> Sources<'a> {
             }
             cache::CaptureError::Store(error) => RuleError::Store(error),
         })?;
+        Ok(self.record(path, digest, stat))
+    }
+
+    fn record(&self, path: &Path, digest: Digest, stat: FileStat) -> SourceRecord {
         let settled = stat.is_settled(FileStat::now());
         if settled {
             self.history.remember_file(path, &stat, &digest);
         }
-        Ok(SourceRecord { stat, digest, settled })
+        SourceRecord { stat, digest, settled }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, SourceRecord>> {

@@ -737,6 +737,9 @@ fn every_cause_is_told_and_no_other() {
     };
     let never = "it was never built here";
     says(&mut bench, &plan, &[("one", never), ("shell", never), ("take", never)]);
+    // A tool is run from where it lies: its digest is known, its bytes are not kept.
+    assert!(!bench.store.has(&Digest::of(&std::fs::read(bench.tool).unwrap())).unwrap());
+    says(&mut bench, &plan, &[]);
     // A source, and what comes of it upstream.
     bench.write("one.txt", "uno");
     says(

@@ -15,7 +15,7 @@ use crate::place::PlacedFile;
 use crate::plan::{ForEach, Item, Node, NodeId, Placed, Plan, Source, Target};
 use crate::sources::SourceRecord;
 
-const STATS: &[u8] = b"bake stats 1\n";
+const STATS: &[u8] = b"bake stats 2\n";
 const STEPS: &[u8] = b"bake steps 1\n";
 
 pub(super) type Hash = ([u8; 32], u64);
@@ -33,7 +33,7 @@ struct StatsRow<'a> {
     #[serde(borrow)]
     externals: Vec<(&'a str, [u8; 32])>,
     #[serde(borrow)]
-    tools: Vec<(&'a str, Hash)>,
+    tools: Vec<(&'a str, Stat, Hash, bool)>,
     #[serde(borrow)]
     environment: Vec<(&'a str, Option<&'a str>)>,
     actions: u64,
@@ -121,7 +121,11 @@ pub(super) fn encode_stats(stats: &Stats) -> Vec<u8> {
             })
             .collect(),
         externals: stats.externals.iter().map(|(name, stamp)| (name.as_str(), *stamp)).collect(),
-        tools: stats.tools.iter().map(|(name, digest)| (name.as_str(), hash(*digest))).collect(),
+        tools: stats
+            .tools
+            .iter()
+            .map(|(name, record)| (name.as_str(), stat(record.stat), hash(record.digest), record.settled))
+            .collect(),
         environment: stats
             .environment
             .iter()
@@ -138,7 +142,7 @@ pub(super) fn decode_stats(bytes: &[u8]) -> Option<Stats> {
         Some(Made { path: path(at)?, fingerprint: print.map(digest), stat: seen.map(file_stat), settled })
     };
     let source = |(at, seen, named, settled): (&str, Stat, Hash, bool)| {
-        Some((path(at)?, SourceRecord { stat: file_stat(seen), digest: digest(named), settled }))
+        Some((path(at)?, record(seen, named, settled)))
     };
     let placed = |(label, at, seen, named, settled): (String, &str, Stat, Hash, bool)| {
         let file = PlacedFile { path: path(at)?, digest: digest(named), stat: file_stat(seen), settled };
@@ -150,7 +154,11 @@ pub(super) fn decode_stats(bytes: &[u8]) -> Option<Stats> {
         sources: row.sources.into_iter().map(source).collect::<Option<_>>()?,
         placed: row.placed.into_iter().map(placed).collect::<Option<_>>()?,
         externals: row.externals.into_iter().map(|(name, stamp)| (name.to_owned(), stamp)).collect(),
-        tools: row.tools.into_iter().map(|(name, named)| (name.to_owned(), digest(named))).collect(),
+        tools: row
+            .tools
+            .into_iter()
+            .map(|(name, seen, named, settled)| (name.to_owned(), record(seen, named, settled)))
+            .collect(),
         environment: row
             .environment
             .into_iter()
@@ -312,6 +320,10 @@ fn read<'a, T: Deserialize<'a>>(header: &[u8], bytes: &'a [u8]) -> Option<T> {
 
 fn path(text: &str) -> Option<WorkspacePath> {
     WorkspacePath::parse(text).ok()
+}
+
+fn record(seen: Stat, named: Hash, settled: bool) -> SourceRecord {
+    SourceRecord { stat: file_stat(seen), digest: digest(named), settled }
 }
 
 fn hash(digest: Digest) -> Hash {
