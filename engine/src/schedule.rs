@@ -1,11 +1,14 @@
 //! The loop: one thread owns the state of a build, workers compute and send.
 //!
 //! The owner hands out jobs in the order of the critical path and takes messages back; nothing else
-//! changes a [`Record`](crate::state::Record). Read [`Loop::run`] first, then [`Loop::finish`]; what happens
-//! when something that was done is gone stands in `lost`, the placing of final outputs in `placing`.
+//! changes a [`Record`](crate::state::Record). Read [`Loop::run`] first, then [`Loop::finish`]; how a step
+//! becomes its instances stands in `spread`, what follows from a failure in `failing`, what happens when
+//! something that was done is gone in `lost`, the placing of final outputs in `placing`.
 
+mod failing;
 mod lost;
 mod placing;
+mod spread;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
@@ -13,10 +16,10 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, atomic::Ordering};
 use std::time::{Duration, Instant};
 
-use cache::{ActionDigest, Digest, Note, Output, StoreError};
+use cache::{ActionDigest, Digest, Note, Output};
 
-use crate::build::{Failed, Options, Report, StepDone};
-use crate::error::{Failure, Lost, RuleError};
+use crate::build::{Options, Report, StepDone};
+use crate::error::RuleError;
 use crate::event::{Event, Outcome, Sink};
 use crate::label::Label;
 use crate::plan::{ForEach, Item, NodeId, Plan, Source};
@@ -359,41 +362,6 @@ impl<'a, 'b> Loop<'a, 'b> {
         }
     }
 
-    fn expand(&mut self, index: usize, mut items: Vec<Item>) {
-        let label = self.records.get(index).label.clone();
-        if let Some(only) = self.only.get(&index) {
-            if let Some(missing) = only.iter().find(|name| !items.iter().any(|item| item.name == **name)) {
-                let known: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
-                let error = RuleError::new(format!("{label} has no instance `{missing}`"));
-                let near = crate::schema::did_you_mean(missing, known.iter().copied());
-                let error = match near {
-                    Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.hint(format!("it has: {}", known.join(", "))),
-                };
-                self.fail(index, None, error);
-                return;
-            }
-            items.retain(|item| only.contains(&item.name));
-        }
-        let mut names = BTreeSet::new();
-        let twice = items.iter().find(|item| !names.insert(item.name.to_ascii_lowercase()));
-        if let Some(item) = twice {
-            let error = RuleError::new(format!("two instances of {label} are called `{}`", item.name));
-            self.fail(index, None, error);
-            return;
-        }
-        self.sink.event(&Event::Expanded { label, instances: items.len() });
-        let instances: Vec<usize> =
-            items.into_iter().map(|item| self.records.add_instance(index, item)).collect();
-        self.records.get_mut(index).waiting = instances.len();
-        self.records.get_mut(index).instances = Some(instances.clone());
-        self.records.set(index, State::Waiting);
-        if instances.is_empty() {
-            self.make_ready(index);
-        }
-        instances.into_iter().for_each(|instance| self.make_ready(instance));
-    }
-
     /// An action has its outputs.
     fn finish(
         &mut self,
@@ -446,65 +414,6 @@ impl<'a, 'b> Loop<'a, 'b> {
             record.waiting = record.waiting.saturating_sub(1);
             if record.waiting == 0 && record.state == State::Waiting {
                 self.make_ready(waiter);
-            }
-        }
-    }
-
-    fn fail(&mut self, index: usize, action: Option<ActionDigest>, error: RuleError) {
-        let failure = match error {
-            RuleError::Lost(Lost(digest)) => return self.lost(index, digest),
-            RuleError::Cancelled => {
-                self.stopping = true;
-                self.records.set(index, State::Failed);
-                return;
-            }
-            RuleError::Store(error) => {
-                self.stopping = true;
-                self.store_failed(error)
-            }
-            RuleError::Failed(failure) => *failure,
-        };
-        let label = self.records.get(index).label.clone();
-        self.records.set(index, State::Failed);
-        self.say_failed(label, action, failure);
-        let most = if self.ground.options.keep_going { self.ground.options.max_failures } else { Some(1) };
-        self.stopping |= most.is_some_and(|most| self.report.failed.len() >= most);
-        self.skip_waiters(index);
-    }
-
-    /// Keeps the first trouble with the store, and gives what people read of it.
-    fn store_failed(&mut self, error: StoreError) -> Failure {
-        let failure = Failure::of_store(&error);
-        self.report.store_error.get_or_insert(error);
-        failure
-    }
-
-    fn say_failed(&mut self, label: Label, action: Option<ActionDigest>, failure: Failure) {
-        self.sink.event(&Event::ActionFinished {
-            label: label.clone(),
-            action,
-            outcome: Outcome::Failed(Box::new(failure.clone())),
-            why: Vec::new(),
-            started: self.started.elapsed(),
-            took: Duration::ZERO,
-            thread: 0,
-            notes: Vec::new(),
-            outputs: BTreeMap::new(),
-            after: Vec::new(),
-        });
-        self.report.failed.push(Failed { label, failure });
-    }
-
-    fn skip_waiters(&mut self, failed: usize) {
-        let because = self.records.get(failed).label.clone();
-        let mut stack = std::mem::take(&mut self.records.get_mut(failed).waiters);
-        while let Some(index) = stack.pop() {
-            if self.records.get(index).state == State::Waiting {
-                self.records.set(index, State::Skipped);
-                let label = self.records.get(index).label.clone();
-                self.sink.event(&Event::Skipped { label, because: because.clone() });
-                self.report.skipped += 1;
-                stack.extend(std::mem::take(&mut self.records.get_mut(index).waiters));
             }
         }
     }
