@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A declarative, content-addressed build system for Halo: Campaign Evolved mod content.
@@ -21,7 +22,15 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// The folder of the store [default: the user's cache folder]
-    #[arg(long, value_name = "DIR", env = "BAKE_STORE", global = true, hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "BAKE_STORE",
+        global = true,
+        hide_env_values = true,
+        // An empty text is as good as none, which the parser of paths refuses.
+        value_parser = OsStringValueParser::new().map(PathBuf::from)
+    )]
     pub(crate) store: Option<PathBuf>,
 }
 
@@ -77,6 +86,27 @@ pub(crate) enum Command {
     /// Print all labels, one a line
     #[command(hide = true)]
     Labels,
+}
+
+impl Command {
+    /// All labels of workspaces that were written.
+    pub(crate) fn labels_mut(&mut self) -> Vec<&mut String> {
+        fn with<'a>(labels: &'a mut [String], how: &'a mut How) -> Vec<&'a mut String> {
+            labels.iter_mut().chain(&mut how.rerun).collect()
+        }
+        match self {
+            Self::Build(args) => with(&mut args.labels, &mut args.how),
+            Self::Lock(args) => with(&mut args.labels, &mut args.how),
+            Self::Reproduce(args) => with(&mut args.labels, &mut args.how),
+            Self::Why(args) => vec![&mut args.label],
+            Self::Graph(args) => args.labels.iter_mut().collect(),
+            Self::Query(Query::Deps(of) | Query::Rdeps(of)) => of.labels.iter_mut().collect(),
+            Self::Query(Query::Somepath { from, to, .. }) => vec![from, to],
+            Self::Gc(args) => args.pin.iter_mut().chain(&mut args.unpin).collect(),
+            Self::Clean(args) => args.labels.iter_mut().collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 #[derive(Args)]

@@ -65,7 +65,7 @@ pub fn main(
     salt: Option<[u8; 32]>,
 ) -> ExitCode {
     let product = Product { catalogue, salt };
-    let cli = match Cli::try_parse_from(args) {
+    let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -73,7 +73,8 @@ pub fn main(
         }
     };
     let shell = Shell::new(&cli);
-    match run(&cli, &product, &shell).and_then(|()| shell.arrived()) {
+    let done = session::settle_labels(&mut cli).and_then(|()| run(&cli, &product, &shell));
+    match done.and_then(|()| shell.arrived()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fail) => {
             shell.fail(&fail);

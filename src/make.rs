@@ -95,6 +95,9 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
             if let Some(events) = watchers.events.take() {
                 events.fresh(&args.labels, &stats, &out)?;
             }
+            if let Some(path) = &args.trace {
+                watchers.trace.write(path)?;
+            }
             if args.json {
                 shell.json(&report::fresh_json(&stats, &out));
             }

@@ -4,7 +4,7 @@
 //! a build that finds nothing to do never looks at them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use engine::{External, FolderExternal, Label};
@@ -96,6 +96,47 @@ impl<'a> Session<'a> {
             format!("tool `{name}` was not found: name its file in bake.local.toml, [tools] {name} = \"…\"")
         })
     }
+}
+
+/// Writes the labels of a command as labels of the workspace: `.`, `./x`, `../x` and `:step` count from the
+/// current folder, absolute paths lie in the workspace, all else is a label already.
+pub(crate) fn settle_labels(cli: &mut Cli) -> Result<(), Fail> {
+    let relative = |label: &str| label.starts_with(['.', ':']) && label != "...";
+    let absolute = |label: &str| Path::new(label).is_absolute() && !label.starts_with("//");
+    if !cli.command.labels_mut().iter().any(|label| relative(label) || absolute(label)) {
+        return Ok(());
+    }
+    let start = start(cli)?;
+    let root = find_root(&start)?;
+    for label in cli.command.labels_mut() {
+        if relative(label) || absolute(label) {
+            *label = settled(label, &start, &root)?;
+        }
+    }
+    Ok(())
+}
+
+fn settled(label: &str, start: &Path, root: &Path) -> Result<String, Fail> {
+    // The colon of a drive is none of a label.
+    let drive = label.starts_with(|first: char| first.is_ascii_alphabetic());
+    let colon = label.match_indices(':').map(|(at, _)| at).find(|at| !(drive && *at == 1));
+    let (path, step) = label.split_at(colon.unwrap_or(label.len()));
+    let mut folder = start.to_path_buf();
+    for part in Path::new(&path.replace('\\', std::path::MAIN_SEPARATOR_STR)).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(folder.pop()),
+            other => folder.push(other),
+        }
+    }
+    let inside = folder.strip_prefix(root).ok().and_then(Path::to_str);
+    let inside = inside
+        .ok_or_else(|| Fail::usage(format!("`{label}` lies outside the workspace `{}`", root.display())))?;
+    if inside.is_empty() {
+        return Err(Fail::usage(format!("`{label}` is the workspace itself, which is no recipe"))
+            .help("`...` means all of its recipes"));
+    }
+    Ok(format!("{}{step}", inside.replace('\\', "/")))
 }
 
 /// The folder to start from.

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use crate::cli::Why;
 use crate::count::{ago, count, size};
 use crate::driver::Driver;
-use crate::fail::Fail;
+use crate::fail::{Exit, Fail};
+use crate::graph::named;
 use crate::session::Session;
 use crate::shell::Shell;
 
@@ -101,6 +102,8 @@ impl Sink for BuildLog {
 enum Now {
     /// Its result is known.
     Known(String),
+    /// It is spread out, and the results of so many instances are known.
+    AllKnown(Vec<String>),
     /// It would run, for these causes.
     Runs(Vec<String>),
     /// Another one would run first, for these causes.
@@ -112,18 +115,26 @@ enum Now {
 pub(crate) fn run(args: &Why, session: &Session<'_>, shell: &Shell) -> Result<(), Fail> {
     let label: Label =
         args.label.parse().map_err(|error: engine::LabelError| Fail::usage(error.to_string()))?;
-    let Some(step) = label.step() else {
+    if label.step().is_none() {
         let steps = session.workspace()?.steps(&label);
         let steps: Vec<String> = steps.iter().map(Label::short).collect();
-        return Err(Fail::usage(format!("`{label}` is a recipe: `bake why` is about a step"))
-            .help(format!("it has: {}", steps.join(", "))));
+        let fail = Fail::usage(format!("`{label}` is a recipe: `bake why` is about a step"));
+        return Err(if steps.is_empty() { fail } else { fail.help(format!("it has: {}", steps.join(", "))) });
+    }
+    // What stands in for an external is a step of every plan that needs it, and of no recipe.
+    let (whole, _) = session.plan_or_all(&[])?;
+    let of_recipe = session.workspace()?.resolve(&[&args.label]);
+    let pattern = match &of_recipe {
+        Err(_) if !named(&whole.plan, &label).is_empty() => "...".to_owned(),
+        _ => label.to_string(),
     };
-    let step = Label::recipe(label.recipe_path().clone()).with_step(step);
-    let (planned, _) = session.plan(&[label.to_string()], None)?;
-    let node = planned.plan.nodes().find(|(_, node)| node.label == step).map(|(_, node)| node);
+    let (planned, _) = session.plan(std::slice::from_ref(&pattern), None)?;
+    let node = named(&planned.plan, &label).first().map(|id| planned.plan.node(*id));
+    let spread = node.is_some_and(|node| node.for_each.is_some());
     let driver = Driver::open(session)?;
-    let last = BuildLog::of(session).last(&label.to_string());
-    let now = now(&driver, &label)?;
+    let group = spread && label.instance().is_none();
+    let last = if group { None } else { BuildLog::of(session).last(&label.to_string()) };
+    let now = now(&driver, &pattern, &label, group)?;
     let action = match (&now, &last) {
         (Now::Known(action), _) => Some(action.clone()),
         (_, last) => last.as_ref().map(|run| run.action.clone()),
@@ -134,31 +145,35 @@ pub(crate) fn run(args: &Why, session: &Session<'_>, shell: &Shell) -> Result<()
     };
     if args.json {
         shell.json(&as_json(&label, &last, &now, result.as_ref()));
-        return Ok(());
+    } else {
+        let mut text = said(&label, &last, &now);
+        if let Some(result) = result {
+            text += &made_of(&result, node.map(|node| (&planned.plan, node)), &driver)?;
+        }
+        shell.data(&text);
     }
-    let mut text = said(&label, &last, &now);
-    if let Some(result) = result {
-        text += &made_of(&result, node.map(|node| (&planned.plan, node)), &driver)?;
-    }
-    shell.data(&text);
-    Ok(())
+    if matches!(now, Now::Fails(_)) { Err(Fail::said(Exit::StepFailed)) } else { Ok(()) }
 }
 
-fn now(driver: &Driver<'_>, label: &Label) -> Result<Now, Fail> {
+fn now(driver: &Driver<'_>, pattern: &str, label: &Label, group: bool) -> Result<Now, Fail> {
     let mut found = None;
-    driver.probe(&label.to_string(), &mut |event| {
+    let mut known = Vec::new();
+    driver.probe(pattern, &mut |event| {
         let next = match event {
             Event::ActionStarted { label: started, why, .. } => {
                 let why = why.iter().map(ToString::to_string).collect();
-                if label.contains(started) { Now::Runs(why) } else { Now::After(started.to_string(), why) }
+                let own = label.contains(started) && !group;
+                if own { Now::Runs(why) } else { Now::After(started.to_string(), why) }
             }
             Event::ActionFinished { label: finished, action: Some(action), outcome, .. }
                 if label.contains(finished) && matches!(outcome, Outcome::Cached | Outcome::Unchanged) =>
             {
+                known.push(finished.short());
                 Now::Known(action.to_string())
             }
             Event::ActionFinished { label, outcome: Outcome::Failed(failure), .. } => {
-                Now::Fails(format!("{label}: {}", failure.message))
+                let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                Now::Fails(format!("{label}: {}{hint}", failure.message))
             }
             _ => return,
         };
@@ -167,12 +182,25 @@ fn now(driver: &Driver<'_>, label: &Label) -> Result<Now, Fail> {
             found = Some(next);
         }
     })?;
-    Ok(found.unwrap_or_else(|| Now::Fails(format!("`{label}` has no such instance"))))
+    known.sort();
+    Ok(match found {
+        None | Some(Now::Known(_)) if group => Now::AllKnown(known),
+        Some(found) => found,
+        None => Now::Fails(format!("`{label}` has no such instance")),
+    })
 }
 
 fn said(label: &Label, last: &Option<Run>, now: &Now) -> String {
     let short = label.short();
+    if let Now::AllKnown(instances) = now {
+        return format!(
+            "{short} has {}, none of which would run now; ask about one of them:\n  {}\n",
+            count(instances.len(), "instance"),
+            instances.join("\n  ")
+        );
+    }
     let mut text = match last {
+        None if matches!(now, Now::After(..)) => String::new(),
         None => format!("{short} was not run here by any build that is remembered\n"),
         Some(run) => {
             let then = UNIX_EPOCH + Duration::from_millis(run.time);
@@ -184,6 +212,7 @@ fn said(label: &Label, last: &Option<Run>, now: &Now) -> String {
         Now::Known(action) => {
             format!("it would not run now: action {}… is in the store\n", action.get(..12).unwrap_or(action))
         }
+        Now::AllKnown(_) => String::new(),
         Now::Runs(why) => format!("it would run now because {}\n", why.join(", ")),
         Now::After(first, why) => format!("{first} would run first, because {}\n", why.join(", ")),
         Now::Fails(message) => format!("it could not run now: {message}\n"),
@@ -258,7 +287,7 @@ fn sources(plan: &Plan, sources: &[Source]) -> String {
 
 fn as_json(label: &Label, last: &Option<Run>, now: &Now, result: Option<&ActionResult>) -> Value {
     let (state, first, why) = match now {
-        Now::Known(_) => ("known", None, Vec::new()),
+        Now::Known(_) | Now::AllKnown(_) => ("known", None, Vec::new()),
         Now::Runs(why) => ("runs", None, why.clone()),
         Now::After(first, why) => ("runs_after", Some(first.clone()), why.clone()),
         Now::Fails(message) => ("fails", None, vec![message.clone()]),
@@ -269,6 +298,7 @@ fn as_json(label: &Label, last: &Option<Run>, now: &Now, result: Option<&ActionR
         "label": label.to_string(),
         "last_run": last,
         "now": {"state": state, "first": first, "why": why},
+        "instances": if let Now::AllKnown(instances) = now { json!(instances) } else { Value::Null },
         "action": result.map(|result| result.action().to_string()),
         "rule": action.as_ref().map(|action| action.rule.to_string()),
         "params": action.as_ref().map(|action| action.params.to_value()),

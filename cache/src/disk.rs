@@ -129,6 +129,7 @@ impl DiskStore {
         match fs::rename(path, &aside) {
             Err(error) if !gone(&error) => Err(StoreError::io("remove", path)(error)),
             _ => {
+                // A folder is left to the end of this process.
                 let _ = fs::remove_file(&aside);
                 Ok(())
             }
@@ -224,7 +225,9 @@ impl Blobs for DiskStore {
     fn has(&self, digest: &Digest) -> Result<bool, StoreError> {
         let path = self.blob_path(digest);
         match fs::metadata(&path) {
-            Ok(found) => Ok(found.is_file() && found.len() == digest.len()),
+            // A folder would stand in the way of the blob that is made again.
+            Ok(found) if !found.is_file() => self.discard(&path, &FileStat::of(&found)).map(|()| false),
+            Ok(found) => Ok(found.len() == digest.len()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(StoreError::io("read", path)(error)),
         }

@@ -456,3 +456,16 @@ fn the_index_remembers_and_can_be_lost() {
     fs::remove_dir_all(folder.path().join("v1/index")).unwrap();
     assert_eq!(Index::open(&store).unwrap().file(&path, &stat), None);
 }
+
+#[test]
+fn a_folder_in_the_place_of_a_blob_gives_way() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder);
+    let digest = store.put(b"what is needed").unwrap();
+    let [path] = <[PathBuf; 1]>::try_from(stored(&folder, &["blobs"])).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(!store.has(&digest).unwrap());
+    assert_eq!(store.put(b"what is needed").unwrap(), digest);
+    assert_eq!(store.read(&digest).unwrap().unwrap().to_vec(), b"what is needed");
+}

@@ -122,6 +122,9 @@ impl Lock {
             if entries.last_key_value().is_some_and(|(last, _)| last.as_str() >= key) {
                 return Err(error(at, "entries are sorted, each once"));
             }
+            if !digest.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
+                return Err(error(at, &format!("`{digest}` is no digest: lower-case hexadecimal digits")));
+            }
             entries.insert(key.to_owned(), digest.to_owned());
         }
         lock.sections.extend(current);
@@ -214,6 +217,7 @@ mod tests {
             ("bake lock 2\n", 1),
             ("bake lock 1\na 1\n", 2),
             ("bake lock 1\n[x]\na\n", 3),
+            ("bake lock 1\n[x]\na 1g\n", 3),
             ("bake lock 1\n[x]\nb 1\na 1\n", 4),
             ("bake lock 1\n[x]\na 1\na 1\n", 4),
             ("bake lock 1\n[x]\n[x]\n", 3),

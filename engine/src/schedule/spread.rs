@@ -15,7 +15,7 @@ impl Loop<'_, '_> {
         if let Some(only) = self.only.get(&index) {
             if let Some(missing) = only.iter().find(|name| !items.iter().any(|item| item.name == **name)) {
                 let known: Vec<&str> = items.iter().map(|item| item.name.as_str()).collect();
-                let error = RuleError::new(format!("{label} has no instance `{missing}`"));
+                let error = RuleError::new(format!("there is no instance `{missing}`"));
                 let near = crate::schema::did_you_mean(missing, known.iter().copied());
                 let error = match near {
                     Some(near) => error.hint(format!("did you mean `{near}`?")),
