@@ -3,6 +3,7 @@
 //! A reader that went away (`bake graph … | head`) is no error. Colour is for terminals only.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is where printing is allowed")]
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{ErrorKind, IsTerminal, Write};
 
@@ -49,6 +50,7 @@ impl Shell {
     /// Data: to stdout, with a line break.
     pub(crate) fn data(&self, text: &str) {
         let mut out = std::io::stdout().lock();
+        let text = shown(text);
         let written = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
@@ -73,35 +75,36 @@ impl Shell {
     /// Something that was done: ` Finished  3 actions`.
     pub(crate) fn status(&self, verb: &str, text: &str) {
         if !self.quiet {
-            self.talk(&format!(" {}{text}", self.paint(GREEN, &format!("{verb:<10}"))));
+            self.talk(&format!(" {}{}", self.paint(GREEN, &format!("{verb:<10}")), shown(text)));
         }
     }
 
     /// A further line of what was done.
     pub(crate) fn more(&self, text: &str) {
         if !self.quiet {
-            self.talk(&format!("           {text}"));
+            self.talk(&format!("           {}", shown(text)));
         }
     }
 
     /// Something to know.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            self.talk(&format!("{}: {text}", self.paint(CYAN, "note")));
+            self.talk(&format!("{}: {}", self.paint(CYAN, "note"), shown(text)));
         }
     }
 
     /// Something to look at.
     pub(crate) fn warning(&self, text: &str) {
-        self.talk(&format!("{}: {text}", self.paint(YELLOW, "warning")));
+        self.talk(&format!("{}: {}", self.paint(YELLOW, "warning"), shown(text)));
     }
 
     /// What people read when something failed.
     pub(crate) fn failure(&self, failure: &Failure) {
         let code = failure.code.as_ref().map(|code| format!("  [{code}]")).unwrap_or_default();
-        self.talk(&format!("{}: {}{code}", self.paint(RED, "error"), self.paint(BOLD, &failure.message)));
+        let message = shown(&failure.message);
+        self.talk(&format!("{}: {}{code}", self.paint(RED, "error"), self.paint(BOLD, &message)));
         for line in failure.details.iter().flat_map(|detail| detail.lines()) {
-            self.talk(&format!("  {line}"));
+            self.talk(&format!("  {}", shown(line)));
         }
         if let Some(hint) = &failure.hint {
             self.help(hint);
@@ -109,7 +112,7 @@ impl Shell {
     }
 
     fn help(&self, text: &str) {
-        self.talk(&format!("{}: {text}", self.paint(CYAN, "help")));
+        self.talk(&format!("{}: {}", self.paint(CYAN, "help"), shown(text)));
     }
 
     /// What is wrong with recipes.
@@ -136,5 +139,29 @@ impl Shell {
 
     fn paint(&self, style: &str, text: &str) -> String {
         if self.colour { format!("{style}{text}{PLAIN}") } else { text.to_owned() }
+    }
+}
+
+/// A text as it may be shown: what tools say and what files are called could else steer the terminal.
+fn shown(text: &str) -> Cow<'_, str> {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = |letter: char| match steers(letter) {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    Cow::Owned(text.chars().map(escaped).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_shown_steers_the_terminal() {
+        assert_eq!(shown("a\tb\nc é"), "a\tb\nc é");
+        assert_eq!(shown("\u{1b}[2Jgone\r\u{9b}1m"), "\\u{1b}[2Jgone\\r\\u{9b}1m");
     }
 }

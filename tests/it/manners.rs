@@ -53,9 +53,12 @@ fn labels_may_be_written_from_a_folder_inside() {
     assert!(steps.iter().any(|step| step == "forge-packs/foundry:rename"), "{steps:?}");
     let absolute = workspace.path(FOUNDRY).canonicalize().unwrap().to_string_lossy().into_owned() + ":pack";
     let absolute = absolute.trim_start_matches(r"\\?\").to_owned();
-    for (folder, label) in
-        [(FOUNDRY, ":pack"), (FOUNDRY, ".:pack"), ("forge-packs", "./foundry:pack"), ("forge-packs", &absolute)]
-    {
+    for (folder, label) in [
+        (FOUNDRY, ":pack"),
+        (FOUNDRY, ".:pack"),
+        ("forge-packs", "./foundry:pack"),
+        ("forge-packs", &absolute),
+    ] {
         assert_eq!(inside(folder, label), steps, "{label} in {folder}");
     }
     let outside = workspace.bake(&["build", "../elsewhere"]).fails_with(2);
