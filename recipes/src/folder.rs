@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use engine::{Digest, WorkspacePath};
 use globset::GlobBuilder;
@@ -17,12 +18,15 @@ pub(crate) const RECIPE_FOLDERS: [&str; 2] = ["maps", "forge-packs"];
 pub(crate) struct Folder {
     root: PathBuf,
     seen: RefCell<BTreeMap<WorkspacePath, Option<Digest>>>,
+    /// Folders that were listed: each is listed once, so that all globs of a plan see the same files.
+    listed: RefCell<BTreeMap<WorkspacePath, Rc<[Entry]>>>,
 }
 
 /// Deep enough for anything but a folder mounted into itself.
 const DEEPEST: usize = 32;
 
 /// Something in a folder.
+#[derive(Clone, Debug)]
 struct Entry {
     name: String,
     /// Or why nothing can name it.
@@ -30,7 +34,7 @@ struct Entry {
     lies: Lies,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lies {
     File,
     Folder,
@@ -41,7 +45,7 @@ enum Lies {
 
 impl Folder {
     pub(crate) fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), seen: RefCell::default() }
+        Self { root: root.to_path_buf(), seen: RefCell::default(), listed: RefCell::default() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -134,7 +138,7 @@ impl Folder {
         let mut pending = vec![start];
         while let Some(folder) = pending.pop() {
             let below = base.map_or(Some(folder.as_str()), |base| folder.below(base.as_str()));
-            for Entry { name, path, lies } in self.entries(&folder)? {
+            for Entry { name, path, lies } in self.entries(&folder)?.iter().cloned() {
                 if name.starts_with('.') && !hidden {
                     continue;
                 }
@@ -167,9 +171,9 @@ impl Folder {
     /// What lies directly in a folder, in order; whether each is a folder. Names that are no workspace
     /// paths are left out: nothing could name them. Links to folders are not followed.
     pub(crate) fn list(&self, folder: &WorkspacePath) -> Vec<(WorkspacePath, bool)> {
-        let entries = self.entries(folder).unwrap_or_default().into_iter();
-        let named = entries.filter_map(|entry| match entry.lies {
-            Lies::File | Lies::Folder => Some((entry.path.ok()?, entry.lies == Lies::Folder)),
+        let entries = self.entries(folder).unwrap_or_default();
+        let named = entries.iter().filter_map(|entry| match entry.lies {
+            Lies::File | Lies::Folder => Some((entry.path.clone().ok()?, entry.lies == Lies::Folder)),
             Lies::LinkedFolder | Lies::Neither => None,
         });
         let mut found: Vec<_> = named.collect();
@@ -179,7 +183,16 @@ impl Folder {
 
     /// All that lies directly in a folder, also what no workspace path can name; nothing where there is
     /// no folder.
-    fn entries(&self, folder: &WorkspacePath) -> Result<Vec<Entry>, String> {
+    fn entries(&self, folder: &WorkspacePath) -> Result<Rc<[Entry]>, String> {
+        if let Some(listed) = self.listed.borrow().get(folder) {
+            return Ok(Rc::clone(listed));
+        }
+        let entries: Rc<[Entry]> = self.list_anew(folder)?.into();
+        self.listed.borrow_mut().insert(folder.clone(), Rc::clone(&entries));
+        Ok(entries)
+    }
+
+    fn list_anew(&self, folder: &WorkspacePath) -> Result<Vec<Entry>, String> {
         // Taken before the folder is read: what comes in between is noticed by the next build.
         let full = folder.under(&self.root);
         self.saw(folder, engine::fingerprint(&full).unwrap_or_default());

@@ -281,7 +281,8 @@ pub(crate) fn from_param_error(
     place: impl Fn(&[Segment], bool) -> crate::diagnostic::Place,
 ) -> Diagnostic {
     let at = place(&error.path, error.at_key);
-    Diagnostic { label: error.expected, help: error.hint, ..Diagnostic::error(message).at(at) }
+    let ParamError { expected: label, hint: help, code, .. } = error;
+    Diagnostic { label, help, code, ..Diagnostic::error(message).at(at) }
 }
 
 /// Removes the innermost key on a path; a list loses all its items when one is wrong, so that the others
