@@ -1,10 +1,12 @@
-//! Sizes and values of the zen package format of Unreal Engine 5.5.
+//! Sizes and values of the zen package format of Unreal Engine 5.5, and of the later form.
 //!
 //! From measurements of cooked packages: each constant is proven by the packages that the tests read and
 //! write back byte for byte.
 
-/// The summary (`FZenPackageSummary`). Engines from 5.6 on have two more words.
+/// The summary (`FZenPackageSummary`) up to 5.5.
 pub(super) const SUMMARY_BYTES: u64 = 52;
+/// From 5.6 on: the offsets of two maps of cells follow.
+pub(super) const LATER_SUMMARY_BYTES: u64 = 60;
 /// An entry of the bulk data map (`FBulkDataMapEntry`).
 pub(super) const BULK_ENTRY_BYTES: u64 = 32;
 /// A public export hash of another package, and an object index.
@@ -39,5 +41,9 @@ pub(super) const NULL_OBJECT: u64 = u64::MAX;
 /// How far outers may nest.
 pub(super) const MAX_OUTERS: usize = 64;
 
+/// Package flags of the game's cook: cooked, unversioned properties, editor data left out.
+pub(super) const PACKAGE_COOKED_FLAGS: u32 = 0x8000_2200;
+/// What ends a package, after the last export.
+pub(super) const CLOSING_TAG: [u8; 4] = [0xc1, 0x83, 0x2a, 0x9e];
 /// Package flag: contains a map. Shipped worlds do not all carry it.
 pub(super) const PACKAGE_CONTAINS_MAP: u32 = 0x0002_0000;

@@ -2,7 +2,7 @@
 //!
 //! A [`Package`] is read, checked and written whole; what an export's bytes mean is the affair of other
 //! modules. Invariant: `Package::read(b)?.write() == b` for all bytes that are accepted. Packages with
-//! versioning info and those of engines after 5.5 are refused by name.
+//! versioning info and those with cells of Verse code are refused by name.
 //!
 //! Known gaps: the rule by which the engine lower-cases names that are not ASCII is not known, so their
 //! hashes are kept as they were read, and no such name can be made.
@@ -18,8 +18,8 @@ mod write;
 
 pub use check::Fault;
 pub use model::{
-    BulkEntry, BundleCommand, BundleEntry, Dependencies, Export, ImportedPackage, Name, NameError, NameRef,
-    ObjectIndex, Package,
+    BulkEntry, BundleCommand, BundleEntry, Dependencies, Export, Form, ImportedPackage, Name, NameError,
+    NameRef, ObjectIndex, Package,
 };
 pub use read::Limits;
 pub use rename::{RenameError, Renames, rename};

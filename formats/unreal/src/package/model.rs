@@ -11,6 +11,8 @@ use crate::{PackagePath, PathError};
 /// A package (`FZenPackageHeader` and the export data).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
+    /// The form of the header.
+    pub form: Form,
     /// The package's own name.
     pub name: NameRef,
     /// Package flags, 0x80002200 for ordinary cooked packages.
@@ -35,6 +37,16 @@ pub struct Package {
     pub imported: Vec<ImportedPackage>,
     /// The bytes after the header: exports, and the closing tag.
     pub data: Vec<u8>,
+}
+
+/// The forms of a package's header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Of engines up to 5.5, the game's among them: a summary of 52 bytes.
+    #[default]
+    Ue55,
+    /// Of engines from 5.6 on: a summary of 60 bytes, with two maps of cells, which are empty here.
+    Ue56,
 }
 
 /// One name of a name batch, without the number that a [`NameRef`] may add.
@@ -271,6 +283,26 @@ impl Dependencies {
 }
 
 impl Package {
+    /// A package called `path` that holds nothing yet, flagged as the game's cook does.
+    pub fn new(path: &PackagePath) -> Result<Self, NameError> {
+        let (base, number) = split_number(path.as_str());
+        Ok(Self {
+            form: Form::Ue55,
+            name: NameRef { index: 0, number },
+            flags: PACKAGE_COOKED_FLAGS,
+            cooked_header_size: 0,
+            names: vec![Name::new(base)?],
+            bulk: Vec::new(),
+            imported_hashes: Vec::new(),
+            imports: Vec::new(),
+            exports: Vec::new(),
+            bundle: Vec::new(),
+            dependencies: Vec::new(),
+            imported: Vec::new(),
+            data: CLOSING_TAG.to_vec(),
+        })
+    }
+
     /// The text of `name`; empty when it is out of range, which [`check`](Self::check) refuses.
     pub fn name_text(&self, name: NameRef) -> String {
         let base = self.names.get(name.index as usize).map_or("", Name::text);

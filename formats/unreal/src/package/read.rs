@@ -61,6 +61,8 @@ struct Sections {
     imported_hashes: i32,
     imports: i32,
     exports: i32,
+    cell_imports: i32,
+    cell_exports: i32,
     bundle: i32,
     dependency_headers: i32,
     dependencies: i32,
@@ -71,16 +73,22 @@ fn read_header(r: &mut Reader<'_>, data: &[u8]) -> Result<(Package, Starts), Rea
     let name = name_ref(r, "package name")?;
     let flags = r.u32("package flags")?;
     let cooked_header_size = r.u32("cooked header size")?;
-    let sections = Sections {
+    let mut sections = Sections {
         imported_hashes: r.i32("imported public export hashes offset")?,
         imports: r.i32("import map offset")?,
         exports: r.i32("export map offset")?,
+        cell_imports: 0,
+        cell_exports: 0,
         bundle: r.i32("export bundle offset")?,
         dependency_headers: r.i32("dependency headers offset")?,
         dependencies: r.i32("dependencies offset")?,
         imported_packages: r.i32("imported package names offset")?,
     };
-    refuse_later_summary(r)?;
+    let form = form(r)?;
+    if form == Form::Ue56 {
+        sections.cell_imports = r.i32("cell import map offset")?;
+        sections.cell_exports = r.i32("cell export map offset")?;
+    }
     let names_start = r.offset();
     let names = name_batch(r, "names")?;
     let bulk = bulk_map(r)?;
@@ -91,6 +99,9 @@ fn read_header(r: &mut Reader<'_>, data: &[u8]) -> Result<(Package, Starts), Rea
     let mut part = open(r, sections.imports, sections.exports, WORD_BYTES, "import map")?;
     let imports = items(&mut part, WORD_BYTES, |r, i| object(r, &format!("[{i}]")))?;
     let mut part = open(r, sections.exports, sections.bundle, EXPORT_BYTES, "export map")?;
+    if form == Form::Ue56 {
+        refuse_cells(&part, &sections)?;
+    }
     let exports = items(&mut part, EXPORT_BYTES, export)?;
     let mut part =
         open(r, sections.bundle, sections.dependency_headers, BUNDLE_ENTRY_BYTES, "export bundle")?;
@@ -119,6 +130,7 @@ fn read_header(r: &mut Reader<'_>, data: &[u8]) -> Result<(Package, Starts), Rea
         dependencies: sections.dependency_headers.unsigned_abs().into(),
     };
     let package = Package {
+        form,
         name,
         flags,
         cooked_header_size,
@@ -135,19 +147,41 @@ fn read_header(r: &mut Reader<'_>, data: &[u8]) -> Result<(Package, Starts), Rea
     Ok((package, starts))
 }
 
-/// From 5.6 on the summary is 60 bytes long. Read as 52 it could only be misread, so it is told by the hash
-/// algorithm of the name batch, which stands 8 bytes after the batch begins.
-fn refuse_later_summary(r: &Reader<'_>) -> Result<(), ReadError> {
+/// Which summary this is. No field says it: it is told by the hash algorithm of the name batch, which stands
+/// 8 bytes after the batch begins.
+fn form(r: &Reader<'_>) -> Result<Form, ReadError> {
     let algorithm_at = |skip: u64| {
         let mut r = r.clone();
-        let algorithm = r.bytes(skip, "summary").and_then(|_| r.u64("algorithm"));
-        algorithm.ok() == Some(NAME_HASH_ALGORITHM)
+        r.bytes(skip, "summary")?;
+        r.u64("name hash algorithm")
     };
-    if !algorithm_at(8) && algorithm_at(16) {
-        return Err(r.unsupported(
+    let later = LATER_SUMMARY_BYTES.saturating_sub(SUMMARY_BYTES);
+    match (algorithm_at(8)?, algorithm_at(later.saturating_add(8))) {
+        (NAME_HASH_ALGORITHM, _) => Ok(Form::Ue55),
+        (_, Ok(NAME_HASH_ALGORITHM)) => Ok(Form::Ue56),
+        (found, _) => Err(r.unsupported(
             "summary",
-            format!("60 bytes long, as of Unreal Engine 5.6; {SUMMARY_BYTES} are read"),
-        ));
+            format!(
+                "no names follow it after {SUMMARY_BYTES} bytes, as up to Unreal Engine 5.5, nor after \
+                 {LATER_SUMMARY_BYTES}, as from 5.6 on: found the name hash algorithm {found:#x}, known is \
+                 {NAME_HASH_ALGORITHM:#x}"
+            ),
+        )),
+    }
+}
+
+/// Cells would lie between the export map and the bundle; none are read.
+fn refuse_cells(exports: &Reader<'_>, sections: &Sections) -> Result<(), ReadError> {
+    for (field, at) in
+        [("cell import map", sections.cell_imports), ("cell export map", sections.cell_exports)]
+    {
+        if at != sections.bundle {
+            let bundle = sections.bundle;
+            return Err(exports.unsupported(
+                field,
+                format!("begins at {at}, allowed is {bundle}: cells of Verse code are not read"),
+            ));
+        }
     }
     Ok(())
 }

@@ -17,7 +17,11 @@ impl Package {
     /// All that comes before the export data.
     pub(super) fn write_header(&self) -> Vec<u8> {
         let mut w = Writer::new();
-        w.zeros(SUMMARY_BYTES as usize);
+        let summary_bytes = match self.form {
+            Form::Ue55 => SUMMARY_BYTES,
+            Form::Ue56 => LATER_SUMMARY_BYTES,
+        };
+        w.zeros(summary_bytes as usize);
         name_batch(&mut w, self.names.iter());
         bulk_map(&mut w, &self.bulk);
         let imported_hashes = offset(&w);
@@ -51,7 +55,7 @@ impl Package {
             w.u32(package.number);
         }
 
-        let mut summary = Writer::with_capacity(SUMMARY_BYTES as usize);
+        let mut summary = Writer::with_capacity(summary_bytes as usize);
         summary
             .u32(0)
             .u32(offset(&w))
@@ -66,6 +70,10 @@ impl Package {
             .u32(dependency_headers)
             .u32(dependencies)
             .u32(imported_packages);
+        if self.form == Form::Ue56 {
+            // Both maps of cells are empty and lie before the bundle.
+            summary.u32(bundle).u32(bundle);
+        }
         w.patch(0, summary.as_bytes());
         w.into_bytes()
     }

@@ -47,6 +47,7 @@ fn small() -> Package {
         filter: 0,
     };
     let mut package = Package {
+        form: Form::Ue55,
         name: NameRef { index: 2, number: 0 },
         flags: 0x8000_2200,
         cooked_header_size: 700,
@@ -240,8 +241,14 @@ fn hostile_packages_are_refused() {
 
 #[test]
 fn damage_is_refused_or_written_back() {
-    let bytes = small().write();
-    assert_eq!(read(&bytes), small());
+    for form in [Form::Ue55, Form::Ue56] {
+        damage(&Package { form, ..small() });
+    }
+}
+
+fn damage(package: &Package) {
+    let bytes = package.write();
+    assert_eq!(read(&bytes), *package);
     for length in 0..bytes.len() {
         let cut = Package::read(&bytes[..length], &Limits::default());
         // The bytes after the last export belong to no table.
@@ -280,18 +287,22 @@ fn other_forms_are_named() {
         )
     );
     let mut later = bytes.clone();
-    later.splice(52..52, [0; 8]);
-    let header_bytes = later.len() as u32 - 14;
-    later[4..8].copy_from_slice(&header_bytes.to_le_bytes());
+    later.splice(52..52, [0; 16]);
     assert_eq!(
         refusal(&later, &Limits::default()),
         (
             ErrorKind::Unsupported,
-            "unsupported: header.summary at offset 52: 60 bytes long, as of Unreal Engine 5.6; 52 are \
-             read"
+            "unsupported: header.summary at offset 52: no names follow it after 52 bytes, as up to Unreal \
+             Engine 5.5, nor after 60, as from 5.6 on: found the name hash algorithm 0x0, known is \
+             0xc1640000"
                 .to_owned()
         )
     );
+    let mut cells = Package { form: Form::Ue56, ..small() }.write();
+    cells[52] += 8;
+    let (kind, message) = refusal(&cells, &Limits::default());
+    assert_eq!(kind, ErrorKind::Unsupported);
+    assert!(message.contains("cell import map") && message.contains("cells of Verse code"), "{message}");
     let small = Limits { package_bytes: 100 };
     assert_eq!(refusal(&bytes, &small).0, ErrorKind::Limit);
 }
