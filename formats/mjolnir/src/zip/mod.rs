@@ -6,6 +6,7 @@
 
 mod inflate;
 mod read;
+mod record;
 mod write;
 
 use std::fmt;
@@ -57,6 +58,9 @@ macro_rules! reasons {
         }
 
         impl Reason {
+            /// All reasons.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
             /// The token that reports and conformance cases use.
             pub const fn token(self) -> &'static str {
                 match self {

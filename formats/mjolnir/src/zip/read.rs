@@ -13,11 +13,13 @@
 )]
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use wire::{ReadError, Reader};
 
 use super::inflate::inflate;
+use super::record::{Central, EndRecord, Local, Stated};
 use super::write::deflate_if_smaller;
 use super::{
     CENTRAL, CENTRAL_SIZE, DEFLATED, DESCRIPTOR, END, END_SIZE, FIRST_DAY, LOCAL, LOCAL_SIZE, MEMBERS,
@@ -39,12 +41,16 @@ const NO_32: u32 = u32::MAX;
 const MODE_NONE: u32 = 0;
 const MODE_DIRECTORY: u32 = 0o04;
 const MODE_REGULAR: u32 = 0o10;
+/// The high byte of "made by" for MS-DOS, and its attribute of a directory.
+const DOS: u16 = 0;
 const DOS_DIRECTORY: u32 = 0x10;
 
 /// An archive that was read and found sound.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
     entries: Vec<Member<'a>>,
+    /// Where in `entries` a name is.
+    names: BTreeMap<&'a [u8], usize>,
     canonical: bool,
 }
 
@@ -64,9 +70,9 @@ impl<'a> Archive<'a> {
         let central = read_central(&end)?;
         let (entries, mut canonical) = read_members(&end, &central)?;
 
-        let mut names = BTreeSet::new();
-        for entry in &entries {
-            if !names.insert(entry.name) {
+        let mut names = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            if names.insert(entry.name, index).is_some() {
                 let message = "the name occurs twice; every name must be unique";
                 return Err(ZipError::of(Reason::Duplicate, entry.name, message));
             }
@@ -79,7 +85,7 @@ impl<'a> Archive<'a> {
                 !entry.deflated
                     || deflate_if_smaller(entry.name, &entry.read()).is_some_and(|body| body == entry.body)
             });
-        Ok(Self { entries, canonical })
+        Ok(Self { entries, names, canonical })
     }
 
     /// The members in the order of the central directory, without directory entries.
@@ -94,7 +100,7 @@ impl<'a> Archive<'a> {
 
     /// The member called `name`.
     pub fn member(&self, name: &str) -> Option<&Member<'a>> {
-        self.entries.iter().find(|entry| entry.name == name.as_bytes())
+        self.names.get(name.as_bytes()).and_then(|index| self.entries.get(*index))
     }
 
     /// Whether these are the bytes that [`super::write`] gives for the same members, stored or in our
@@ -170,17 +176,12 @@ impl<'a> End<'a> {
             .filter(|(_, record)| record.starts_with(&END.to_le_bytes()))
             .ok_or_else(|| no_end_record(bytes))?;
         let mut r = Reader::new(record, "end record");
-        let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
-        r.u32("signature").map_err(truncated)?;
-        let disk = r.u16("disk").map_err(truncated)?;
-        let central_disk = r.u16("central disk").map_err(truncated)?;
-        let here = r.u16("count on this disk").map_err(truncated)?;
-        let count = r.u16("count").map_err(truncated)?;
-        let size = r.u32("central size").map_err(truncated)?;
-        let offset = r.u32("central offset").map_err(truncated)?;
-        let comment = r.u16("comment length").map_err(truncated)?;
+        let EndRecord { disk, central_disk, here, count, size, offset, comment_length } = r
+            .u32("signature")
+            .and_then(|_| EndRecord::read(&mut r))
+            .map_err(|e| ZipError::new(Reason::Truncated, e.to_string()))?;
 
-        if comment != 0 {
+        if comment_length != 0 {
             let message = "the end record has a comment; there must be none";
             return Err(ZipError::new(Reason::Trailing, message));
         }
@@ -236,32 +237,20 @@ fn no_end_record(bytes: &[u8]) -> ZipError {
     }
 }
 
-/// What a local and a central record both state.
-#[derive(PartialEq, Eq)]
-struct Shared<'a> {
-    flags: u16,
-    method: u16,
-    name: &'a [u8],
-}
-
-struct Entry<'a> {
-    shared: Shared<'a>,
-    crc: u32,
-    packed: u32,
-    size: u32,
-    offset: u32,
-    canonical: bool,
-    needed: u16,
-}
-
-fn read_central<'a>(end: &End<'a>) -> Result<Vec<Entry<'a>>, ZipError> {
+fn read_central<'a>(end: &End<'a>) -> Result<Vec<Central<'a>>, ZipError> {
     let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
     let mut r = Reader::new(end.central, "central directory");
     let count = r.count(end.count.into(), CENTRAL_SIZE, "entries").map_err(truncated)?;
     let mut entries = Vec::with_capacity(count);
     let mut unpacked = 0u64;
     for _ in 0..count {
-        let entry = read_entry(&mut r, &mut unpacked)?;
+        let signature = r.u32("signature").map_err(truncated)?;
+        if signature != CENTRAL {
+            let message = format!("{signature:#010x} where a central entry must start");
+            return Err(ZipError::new(Reason::HeaderMismatch, message));
+        }
+        let entry = Central::read(&mut r).map_err(truncated)?;
+        check_central(&entry, &mut unpacked)?;
         entries.push(entry);
     }
     if r.remaining() > 0 {
@@ -271,79 +260,51 @@ fn read_central<'a>(end: &End<'a>) -> Result<Vec<Entry<'a>>, ZipError> {
     Ok(entries)
 }
 
-fn read_entry<'a>(r: &mut Reader<'a>, unpacked: &mut u64) -> Result<Entry<'a>, ZipError> {
-    let truncated = |e: ReadError| ZipError::new(Reason::Truncated, e.to_string());
-    let signature = r.u32("signature").map_err(truncated)?;
-    if signature != CENTRAL {
-        let message = format!("{signature:#010x} where a central entry must start");
-        return Err(ZipError::new(Reason::HeaderMismatch, message));
+fn check_central(entry: &Central<'_>, unpacked: &mut u64) -> Result<(), ZipError> {
+    let fail = |reason: Reason, message: String| -> Result<(), ZipError> {
+        Err(ZipError::of(reason, entry.name, message))
+    };
+    let Stated { flags, method, packed, size, .. } = entry.stated;
+    if packed == NO_32 || size == NO_32 || entry.offset == NO_32 {
+        return fail(Reason::Zip64, "64-bit sizes or offset".to_owned());
     }
-    let made_by = r.u16("made by").map_err(truncated)?;
-    let needed = r.u16("version needed").map_err(truncated)?;
-    let flags = r.u16("flags").map_err(truncated)?;
-    let method = r.u16("method").map_err(truncated)?;
-    let time = r.u16("time").map_err(truncated)?;
-    let date = r.u16("date").map_err(truncated)?;
-    let crc = r.u32("crc").map_err(truncated)?;
-    let packed = r.u32("compressed size").map_err(truncated)?;
-    let size = r.u32("size").map_err(truncated)?;
-    let name_length = r.u16("name length").map_err(truncated)?;
-    let extra_length = r.u16("extra length").map_err(truncated)?;
-    let comment_length = r.u16("comment length").map_err(truncated)?;
-    let disk = r.u16("disk").map_err(truncated)?;
-    let internal = r.u16("internal attributes").map_err(truncated)?;
-    let external = r.u32("external attributes").map_err(truncated)?;
-    let offset = r.u32("local offset").map_err(truncated)?;
-    let name = r.bytes(name_length.into(), "name").map_err(truncated)?;
-    let extra = r.bytes(extra_length.into(), "extra").map_err(truncated)?;
-    let comment = r.bytes(comment_length.into(), "comment").map_err(truncated)?;
-
-    let fail = |reason: Reason, message: String| -> ZipError { ZipError::of(reason, name, message) };
-    if packed == NO_32 || size == NO_32 || offset == NO_32 {
-        return Err(fail(Reason::Zip64, "64-bit sizes or offset".to_owned()));
-    }
-    check_extra(name, extra)?;
+    check_extra(entry.name, entry.extra)?;
     if flags & ENCRYPTED_FLAGS != 0 {
-        let message = format!("flags {flags:#06x} mark it as encrypted");
-        return Err(fail(Reason::Encrypted, message));
+        return fail(Reason::Encrypted, format!("flags {flags:#06x} mark it as encrypted"));
     }
     if flags & !READ_FLAGS != 0 {
-        let message = format!("flags {flags:#06x}; only bits 1, 2, 3 and 11 are read");
-        return Err(fail(Reason::Flags, message));
+        return fail(Reason::Flags, format!("flags {flags:#06x}; only bits 1, 2, 3 and 11 are read"));
     }
-    if disk != 0 {
-        return Err(fail(Reason::MultiDisk, format!("it is on disk {disk}")));
+    if entry.disk != 0 {
+        return fail(Reason::MultiDisk, format!("it is on disk {}", entry.disk));
     }
     if !matches!(method, STORED | DEFLATED) {
         let message = format!("method {method}; only 0 (stored) and 8 (deflate) are read");
-        return Err(fail(Reason::Method, message));
+        return fail(Reason::Method, message);
     }
     *unpacked = unpacked.saturating_add(size.into());
     if *unpacked > UNPACKED {
         let message = format!("the members up to here declare {unpacked} bytes of {UNPACKED}");
-        return Err(fail(Reason::UnpackedLimit, message));
+        return fail(Reason::UnpackedLimit, message);
     }
-    check_kind(name, size, made_by >> 8, external)?;
-    if !comment.is_empty() {
-        let message = "it has a comment; there must be none".to_owned();
-        return Err(fail(Reason::HeaderMismatch, message));
+    check_kind(entry)?;
+    if !entry.comment.is_empty() {
+        return fail(Reason::HeaderMismatch, "it has a comment; there must be none".to_owned());
     }
+    Ok(())
+}
+
+/// Whether the central record is as we write it; the local one is held against it.
+fn as_written(entry: &Central<'_>) -> bool {
+    let Stated { needed, flags, method, moment, .. } = entry.stated;
     let version = if method == DEFLATED { VERSION_DEFLATED } else { VERSION_STORED };
-    Ok(Entry {
-        shared: Shared { flags, method, name },
-        crc,
-        packed,
-        size,
-        offset,
-        needed,
-        canonical: made_by == UNIX << 8 | version
-            && needed == version
-            && flags == 0
-            && (time, date) == (0, FIRST_DAY)
-            && extra.is_empty()
-            && internal == 0
-            && external == REGULAR_FILE,
-    })
+    entry.made_by == UNIX << 8 | version
+        && needed == version
+        && flags == 0
+        && moment == (0, FIRST_DAY)
+        && entry.extra.is_empty()
+        && entry.internal == 0
+        && entry.external == REGULAR_FILE
 }
 
 /// Extra fields are passed over, save for the two that change what the member is.
@@ -367,25 +328,25 @@ fn check_extra(name: &[u8], extra: &[u8]) -> Result<(), ZipError> {
 }
 
 /// Files and empty directories alone: nothing that an unpacking tool would turn into a link or device.
-fn check_kind(name: &[u8], size: u32, system: u16, external: u32) -> Result<(), ZipError> {
-    let directory_name = name.ends_with(b"/");
-    let kind = external >> 28;
+fn check_kind(entry: &Central<'_>) -> Result<(), ZipError> {
+    let directory_name = entry.name.ends_with(b"/");
+    let (system, kind) = (entry.made_by >> 8, entry.external >> 28);
     let message = if system == UNIX && !matches!(kind, MODE_NONE | MODE_DIRECTORY | MODE_REGULAR) {
         format!("file type {kind:#o} of a Unix mode; only regular files are allowed")
     } else if system == UNIX && kind != MODE_NONE && (kind == MODE_DIRECTORY) != directory_name
-        || system == 0 && external & DOS_DIRECTORY != 0 && !directory_name
+        || system == DOS && entry.external & DOS_DIRECTORY != 0 && !directory_name
     {
         "its type and its name disagree whether it is a directory".to_owned()
-    } else if directory_name && size > 0 {
-        format!("a directory entry with {size} bytes; it must be empty")
+    } else if directory_name && entry.stated.size > 0 {
+        format!("a directory entry with {} bytes; it must be empty", entry.stated.size)
     } else {
         return Ok(());
     };
-    Err(ZipError::of(Reason::SpecialFile, name, message))
+    Err(ZipError::of(Reason::SpecialFile, entry.name, message))
 }
 
 /// Checks every member's layout, local record, length and checksum, in the order of their offsets.
-fn read_members<'a>(end: &End<'a>, central: &[Entry<'a>]) -> Result<(Vec<Member<'a>>, bool), ZipError> {
+fn read_members<'a>(end: &End<'a>, central: &[Central<'a>]) -> Result<(Vec<Member<'a>>, bool), ZipError> {
     let mut order: Vec<usize> = (0..central.len()).collect();
     order.sort_by_key(|index| central.get(*index).map(|entry| entry.offset));
     let mut canonical = order.is_sorted();
@@ -395,9 +356,9 @@ fn read_members<'a>(end: &End<'a>, central: &[Entry<'a>]) -> Result<(Vec<Member<
         let (Some(entry), Some(body)) = (central.get(index), bodies.get_mut(index)) else {
             continue;
         };
-        let (taken, as_written) = read_member(&mut r, entry)?;
+        let (taken, same) = read_member(&mut r, entry)?;
         *body = Some(taken);
-        canonical &= as_written && entry.canonical;
+        canonical &= same && as_written(entry);
     }
     if r.remaining() > 0 {
         let message = format!("{} bytes before the central directory", r.remaining());
@@ -407,76 +368,65 @@ fn read_members<'a>(end: &End<'a>, central: &[Entry<'a>]) -> Result<(Vec<Member<
         .iter()
         .zip(bodies)
         .map(|(entry, body)| Member {
-            name: entry.shared.name,
+            name: entry.name,
             body: body.unwrap_or_default(),
-            size: entry.size.into(),
-            deflated: entry.shared.method == DEFLATED,
+            size: entry.stated.size.into(),
+            deflated: entry.stated.method == DEFLATED,
         })
         .collect();
     Ok((members, canonical))
 }
 
-/// The body of one member, and whether its local record is as we write it.
-fn read_member<'a>(r: &mut Reader<'a>, entry: &Entry<'a>) -> Result<(&'a [u8], bool), ZipError> {
-    let name = entry.shared.name;
-    let fail = |reason: Reason, message: &str| ZipError::of(reason, name, message);
-    let truncated = |e: ReadError| ZipError::of(Reason::Truncated, name, e.to_string());
+/// The body of one member, and whether its local record says no more than the central one.
+fn read_member<'a>(r: &mut Reader<'a>, entry: &Central<'a>) -> Result<(&'a [u8], bool), ZipError> {
+    let fail = |reason: Reason, message: &str| ZipError::of(reason, entry.name, message);
+    let truncated = |e: ReadError| ZipError::of(Reason::Truncated, entry.name, e.to_string());
     match u64::from(entry.offset).cmp(&r.position()) {
-        std::cmp::Ordering::Less => {
+        Ordering::Less => {
             return Err(fail(Reason::Overlap, "it starts before the one before it ends"));
         }
-        std::cmp::Ordering::Greater if r.position() == 0 => {
+        Ordering::Greater if r.position() == 0 => {
             return Err(fail(Reason::Prefix, "the first member is not at the start of the archive"));
         }
-        std::cmp::Ordering::Greater => {
+        Ordering::Greater => {
             return Err(fail(Reason::HeaderMismatch, "bytes that belong to no member lie before it"));
         }
-        std::cmp::Ordering::Equal => {}
+        Ordering::Equal => {}
     }
     r.count(1, LOCAL_SIZE, "local header").map_err(truncated)?;
-    let signature = r.u32("signature").map_err(truncated)?;
-    let needed = r.u16("version needed").map_err(truncated)?;
-    let flags = r.u16("flags").map_err(truncated)?;
-    let method = r.u16("method").map_err(truncated)?;
-    let time = r.u16("time").map_err(truncated)?;
-    let date = r.u16("date").map_err(truncated)?;
-    let crc = r.u32("crc").map_err(truncated)?;
-    let packed = r.u32("compressed size").map_err(truncated)?;
-    let size = r.u32("size").map_err(truncated)?;
-    let name_length = r.u16("name length").map_err(truncated)?;
-    let extra_length = r.u16("extra length").map_err(truncated)?;
-    if signature != LOCAL {
+    if r.u32("signature").map_err(truncated)? != LOCAL {
         return Err(fail(Reason::HeaderMismatch, "no local header at its offset"));
     }
-    let local = Shared { flags, method, name: r.bytes(name_length.into(), "name").map_err(truncated)? };
-    if local != entry.shared {
+    let local = Local::read(r).map_err(truncated)?;
+    let (here, there) = (&local.stated, &entry.stated);
+    if (here.flags, here.method, local.name) != (there.flags, there.method, entry.name) {
         return Err(fail(
             Reason::HeaderMismatch,
             "local flags, method or name differ from the central directory's",
         ));
     }
-    let extra = r.bytes(extra_length.into(), "extra").map_err(truncated)?;
-    check_extra(name, extra)?;
-    let described = flags & DESCRIPTOR_FLAG != 0;
+    check_extra(entry.name, local.extra)?;
+    let described = here.flags & DESCRIPTOR_FLAG != 0;
     let agrees = |local: u32, central: u32| local == central || described && local == 0;
-    if !(agrees(crc, entry.crc) && agrees(packed, entry.packed) && agrees(size, entry.size)) {
+    if !(agrees(here.crc, there.crc) && agrees(here.packed, there.packed) && agrees(here.size, there.size)) {
         return Err(fail(
             Reason::HeaderMismatch,
             "local checksum or sizes differ from the central directory's",
         ));
     }
-    let body = r.bytes(entry.packed.into(), "body").map_err(truncated)?;
+    let body = r.bytes(there.packed.into(), "body").map_err(truncated)?;
     if described {
         read_descriptor(r, entry)?;
     }
     check_content(entry, body)?;
-    let canonical = needed == entry.needed && (time, date) == (0, FIRST_DAY) && extra.is_empty();
-    Ok((body, canonical))
+    let same = here.needed == there.needed && here.moment == there.moment && local.extra.is_empty();
+    Ok((body, same))
 }
 
 /// The record after a body of unknown length, with or without its signature.
-fn read_descriptor(r: &mut Reader<'_>, entry: &Entry<'_>) -> Result<(), ZipError> {
-    let values = [entry.crc, entry.packed, entry.size].map(u32::to_le_bytes);
+fn read_descriptor(r: &mut Reader<'_>, entry: &Central<'_>) -> Result<(), ZipError> {
+    let Stated { crc, packed, size, .. } = entry.stated;
+    let values = [crc, packed, size].map(u32::to_le_bytes);
     let bare = values.as_flattened();
     let signed = [&DESCRIPTOR.to_le_bytes(), bare].concat();
     let length =
@@ -484,32 +434,31 @@ fn read_descriptor(r: &mut Reader<'_>, entry: &Entry<'_>) -> Result<(), ZipError
     let Some(length) = length else {
         return Err(ZipError::of(
             Reason::HeaderMismatch,
-            entry.shared.name,
+            entry.name,
             "its data descriptor differs from the central directory",
         ));
     };
     r.bytes(length as u64, "descriptor")
         .map(drop)
-        .map_err(|e| ZipError::of(Reason::Truncated, entry.shared.name, e.to_string()))
+        .map_err(|e| ZipError::of(Reason::Truncated, entry.name, e.to_string()))
 }
 
-fn check_content(entry: &Entry<'_>, body: &[u8]) -> Result<(), ZipError> {
-    let name = entry.shared.name;
+fn check_content(entry: &Central<'_>, body: &[u8]) -> Result<(), ZipError> {
+    let fail = |reason: Reason, message: String| ZipError::of(reason, entry.name, message);
+    let Stated { method, crc: declared, packed, size, .. } = entry.stated;
     let mut crc = crc32fast::Hasher::new();
-    if entry.shared.method == STORED {
-        if entry.packed != entry.size {
-            let message = format!("stored in {} bytes, {} declared", entry.packed, entry.size);
-            return Err(ZipError::of(Reason::Size, name, message));
+    if method == STORED {
+        if packed != size {
+            return Err(fail(Reason::Size, format!("stored in {packed} bytes, {size} declared")));
         }
         crc.update(body);
     } else {
-        inflate(body, entry.size.into(), |piece| crc.update(piece))
-            .map_err(|message| ZipError::of(Reason::Size, name, message))?;
+        inflate(body, size.into(), |piece| crc.update(piece))
+            .map_err(|message| fail(Reason::Size, message))?;
     }
     let crc = crc.finalize();
-    if crc != entry.crc {
-        let message = format!("crc32 {crc:08x}, {:08x} declared", entry.crc);
-        return Err(ZipError::of(Reason::Crc, name, message));
+    if crc != declared {
+        return Err(fail(Reason::Crc, format!("crc32 {crc:08x}, {declared:08x} declared")));
     }
     Ok(())
 }
