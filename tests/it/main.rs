@@ -8,6 +8,7 @@ mod conformance;
 mod determinism;
 mod docs;
 mod exec;
+mod exec_windows;
 mod faults;
 mod manners;
 mod real_path;
