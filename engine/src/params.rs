@@ -119,12 +119,14 @@ pub struct ParamError {
     pub hint: Option<String>,
     /// Whether the key is at fault rather than its value.
     pub at_key: bool,
+    /// The hub's or packer's code, where there is one.
+    pub code: Option<String>,
 }
 
 impl ParamError {
     /// An error at `path`.
     pub fn new(path: Vec<Segment>, message: impl Into<String>) -> Self {
-        Self { path, message: message.into(), expected: None, hint: None, at_key: false }
+        Self { path, message: message.into(), expected: None, hint: None, at_key: false, code: None }
     }
 
     /// An error in the parameter `key`.
