@@ -1,6 +1,6 @@
 //! Releases: the `.mjolnir` archive, its manifest and signature, and the scan that accepts or refuses it.
 //!
-//! [`manifest::Manifest`] and [`changes::additions`] give the texts of a release, [`signature::Release`]
+//! [`manifest::Manifest`] and [`changes::Changes`] give the texts of a release, [`signature::Release`]
 //! signs its members, [`zip::write`] lays them out in their one canonical form, and [`scan::scan`] says of
 //! an archive from anywhere what the hub, the packer and the launcher would.
 //!
@@ -15,6 +15,7 @@ pub mod finding;
 mod json;
 pub mod manifest;
 pub mod map_files;
+pub mod packing;
 pub mod path;
 pub mod scan;
 pub mod sidecar;

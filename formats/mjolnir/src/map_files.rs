@@ -20,7 +20,7 @@ pub const LEVEL: &str = "map/level.json";
 /// The registration's member.
 pub const REGISTRATION: &str = "map/registration.json";
 
-const LONGEST: usize = 32 << 20;
+pub(crate) const LONGEST: usize = 32 << 20;
 const PACKS: usize = 63;
 const REFERENCES: usize = 200;
 
