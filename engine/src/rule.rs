@@ -284,14 +284,22 @@ impl<R> Erased<R> {
         params: &Params,
         more: impl FnOnce(&P) -> Vec<ParamError>,
     ) -> Vec<ParamError> {
-        let errors = schema::check(&self.schema, &params.to_value());
-        if !errors.is_empty() || schema::has_item(&params.to_value()) {
+        let value = params.to_value();
+        let mut errors = schema::check(&self.schema, &value);
+        if schema::has_item(&value) {
             return errors;
         }
-        match params.read::<P>() {
-            Ok(typed) => more(&typed),
-            Err(error) => vec![error],
+        // What is wrong is left out, so that it hides nothing else.
+        match schema::without(value, &errors).read::<P>() {
+            Ok(typed) => {
+                let more = more(&typed).into_iter();
+                let new: Vec<ParamError> = more.filter(|error| !schema::is_told(&errors, error)).collect();
+                errors.extend(new);
+            }
+            Err(error) if errors.is_empty() => errors.push(error),
+            Err(_) => {}
         }
+        errors
     }
 }
 

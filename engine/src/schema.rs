@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::params::{ParamError, Segment};
+use crate::params::{ParamError, Params, Segment};
 
 /// The schema of a type.
 pub fn of<T: JsonSchema>() -> Value {
@@ -38,6 +38,43 @@ pub fn did_you_mean<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -
     let best = known.into_iter().min_by_key(|name| distance(name))?;
     (distance(best) <= 1 + best.len() / 4).then_some(best)
 }
+
+/// Parameters without what is wrong with them. Items of lists keep their places.
+pub(crate) fn without(mut value: Value, errors: &[ParamError]) -> Params {
+    for error in errors.iter().filter(|error| missing(error).is_none()) {
+        let Some((last, parents)) = error.path.split_last() else { continue };
+        let parent = parents.iter().try_fold(&mut value, |value, segment| match segment {
+            Segment::Key(key) => value.get_mut(key),
+            Segment::Index(index) => value.get_mut(index),
+        });
+        match (parent, last) {
+            (Some(Value::Object(table)), Segment::Key(key)) => drop(table.remove(key)),
+            (Some(Value::Array(items)), Segment::Index(index)) => {
+                items.get_mut(*index).into_iter().for_each(|item| *item = Value::Null);
+            }
+            _ => {}
+        }
+    }
+    Params::new(value.as_object().cloned().unwrap_or_default())
+}
+
+/// Whether a mistake is about what one of `known` is about.
+pub(crate) fn is_told(known: &[ParamError], error: &ParamError) -> bool {
+    known.iter().any(|known| match missing(known) {
+        Some(name) => {
+            let path = error.path.split_last();
+            path.is_some_and(|(last, table)| *last == Segment::Key(name.to_owned()) && *table == known.path)
+        }
+        None => known.path.starts_with(&error.path) || error.path.starts_with(&known.path),
+    })
+}
+
+/// The parameter that a mistake says is missing from the table at its path.
+fn missing(error: &ParamError) -> Option<&str> {
+    error.message.strip_prefix(MISSING)?.strip_suffix('`')
+}
+
+const MISSING: &str = "missing parameter `";
 
 struct Checker<'a> {
     root: &'a Value,
@@ -190,7 +227,7 @@ impl Checker<'_> {
                 self.push(ParamError {
                     expected: doc.map(|doc| format!("`{missing}`: {doc}")),
                     at_key: true,
-                    ..ParamError::new(self.path.clone(), format!("missing parameter `{missing}`"))
+                    ..ParamError::new(self.path.clone(), format!("{MISSING}{missing}`"))
                 });
             }
         }
@@ -332,6 +369,25 @@ mod tests {
         ] {
             assert_eq!(errors(good.clone()), Vec::<String>::new(), "{good}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_hides_nothing_else() {
+        let value = json!({"srgb": 1, "mips": {"filter": "box", "sizes": [1, "x"]}, "levels": 3});
+        let wrong = check(&of::<Texture>(), &value);
+        let rest = without(value, &wrong);
+        assert_eq!(rest.to_value(), json!({"mips": {"filter": "box", "sizes": [1, null]}, "levels": 3}));
+        let told = |path: &[&str]| {
+            let path = path.iter().map(|name| match name.parse() {
+                Ok(index) => Segment::Index(index),
+                Err(_) => Segment::Key((*name).to_owned()),
+            });
+            is_told(&wrong, &ParamError::new(path.collect(), "also wrong"))
+        };
+        assert!(told(&["srgb"]) && told(&["mips", "sizes"]) && told(&["mips", "sizes", "1", "x"]));
+        // `format` is missing: that is told, and nothing of its table but that.
+        assert!(told(&["format"]));
+        assert!(!told(&["levels"]) && !told(&["mips", "filter"]) && !told(&["mips", "sizes", "0"]));
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         let params = Params::new(table);
         if let Some(rule) = rule {
             let name = rule.id().name;
+            let before = self.planner.diagnostics.len();
             for error in form::without_echoes(rule.check(&params)) {
                 let message = match (error.at_key, error.path.is_empty()) {
                     (true, _) => format!("{} of rule `{name}`", error.message),
@@ -102,7 +103,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
                     let place = |path: &[Segment], at_key| self.step.param_place(self.recipe, path, at_key);
                     let diagnostic = form::from_param_error(error, message, place);
                     // What a value stands for was checked as that value already.
-                    let said = self.planner.diagnostics.iter().any(|said| said.place == diagnostic.place);
+                    let mut earlier = self.planner.diagnostics.iter().take(before);
+                    let said = earlier.any(|said| said.place == diagnostic.place);
                     if !said || diagnostic.place.as_ref() == Some(&self.step.place) {
                         self.report(diagnostic);
                     }
