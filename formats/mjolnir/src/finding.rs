@@ -112,6 +112,16 @@ codes! {
     ReducedBuild = "reduced_build",
     /// A layout's list of packs breaks a rule.
     BadSidecar = "bad_sidecar",
+    /// A game type that the loader may not have.
+    UnknownMode = "unknown_mode",
+    /// Releases that are enabled together exceed a limit; the reason says which.
+    ProfileLimit = "profile_limit",
+    /// Two releases of one pack are enabled together.
+    PackTwice = "pack_twice",
+    /// A map builds on a pack that is not among the releases that are looked at.
+    PackNotHere = "pack_not_here",
+    /// Two containers have a shader library on one chunk number.
+    ShaderLibraryClash = "shader_library_clash",
 }
 
 impl fmt::Display for Code {

@@ -17,6 +17,8 @@ pub mod manifest;
 pub mod map_files;
 pub mod packing;
 pub mod path;
+pub mod profile;
+mod report;
 pub mod scan;
 pub mod sidecar;
 pub mod signature;
