@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use wire::{ErrorKind, ReadError, Reader, Writer};
 
-use crate::text::{Text, component_fault};
+use crate::text::{Text, Texts, component_fault};
 
 const NONE: u32 = u32::MAX;
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -45,17 +45,32 @@ pub(crate) struct DirectoryIndex {
     mount: Text,
     directories: Vec<Directory>,
     files: Vec<File>,
-    names: Vec<Text>,
+    names: Texts,
     upward: Upward,
 }
 
-/// The way from each chunk to the root.
+/// The way from each chunk to the root: arrays, since there may be a hundred thousand of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Upward {
     /// For every directory the one that holds it; the root's own is the root.
-    parents: Vec<usize>,
-    /// For every named chunk its file and the directory that holds it.
-    places: BTreeMap<u32, (usize, usize)>,
+    parents: Vec<u32>,
+    /// For every file the directory that holds it.
+    homes: Vec<u32>,
+    /// For every chunk its file, or none. Built tables end with the last chunk that has one.
+    files: Vec<u32>,
+}
+
+impl Upward {
+    fn name(&mut self, chunk: u32, file: u32, home: u32) -> bool {
+        let chunk = place_of(chunk);
+        if self.files.len() <= chunk {
+            self.files.resize(chunk.saturating_add(1), NONE);
+        }
+        if let Some(known) = self.homes.get_mut(place_of(file)) {
+            *known = home;
+        }
+        self.files.get_mut(chunk).is_some_and(|known| std::mem::replace(known, file) == NONE)
+    }
 }
 
 impl DirectoryIndex {
@@ -90,19 +105,18 @@ impl DirectoryIndex {
         }
         let count = u64::from(r.u32("name count")?);
         // The shortest component has one unit and a terminator.
-        let mut names = Vec::with_capacity(r.count(count, 4 + 2, "names")?);
+        let mut names = Texts::with_capacity(r.count(count, 4 + 2, "names")?);
         for index in 0..count {
             let at = r.offset();
-            let name = Text::read(&mut r, "name")?;
-            if let Some(fault) = component_fault(&name.value) {
+            let name = names.read(&mut r, "name")?;
+            if let Some(fault) = component_fault(name) {
                 return Err(ReadError::new(
                     ErrorKind::Malformed,
                     at,
                     format!("directory index.names[{index}]"),
-                    format!("`{}` must not be in a path: {fault}", name.value.escape_debug()),
+                    format!("`{}` must not be in a path: {fault}", name.escape_debug()),
                 ));
             }
-            names.push(name);
         }
         let upward = Walk::new(&directories, &files, &names, chunk_count)
             .run()
@@ -134,9 +148,7 @@ impl DirectoryIndex {
             w.u32(file.name).u32(file.next_file).u32(file.chunk);
         }
         count(w, self.names.len());
-        for name in &self.names {
-            name.write(w);
-        }
+        self.names.write(w);
     }
 
     /// The mount point as stored.
@@ -146,11 +158,12 @@ impl DirectoryIndex {
 
     /// The path of chunk `chunk` below the mount point.
     pub(crate) fn path(&self, chunk: u32) -> Option<String> {
-        let (file, mut directory) = *self.upward.places.get(&chunk)?;
-        let mut parts = vec![self.name(self.files.get(file)?.name)?];
+        let file = *self.upward.files.get(place_of(chunk))?;
+        let mut directory = *self.upward.homes.get(place_of(file))?;
+        let mut parts = vec![self.names.get(self.files.get(place_of(file))?.name)?];
         while directory != 0 {
-            parts.push(self.name(self.directories.get(directory)?.name)?);
-            directory = *self.upward.parents.get(directory)?;
+            parts.push(self.names.get(self.directories.get(place_of(directory))?.name)?);
+            directory = *self.upward.parents.get(place_of(directory))?;
         }
         parts.reverse();
         Some(parts.join("/"))
@@ -161,11 +174,6 @@ impl DirectoryIndex {
         let below = self.path(chunk)?;
         let parts: Vec<_> = mount_components(self.mount()).chain([below.as_str()]).collect();
         Some(parts.join("/"))
-    }
-
-    fn name(&self, index: u32) -> Option<&str> {
-        let name = self.names.get(usize::try_from(index).ok()?)?;
-        Some(&name.value)
     }
 }
 
@@ -186,7 +194,7 @@ type Fault = (String, String);
 struct Walk<'a> {
     directories: &'a [Directory],
     files: &'a [File],
-    names: &'a [Text],
+    names: &'a Texts,
     chunk_count: usize,
     upward: Upward,
     seen_directories: Vec<bool>,
@@ -194,13 +202,17 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(directories: &'a [Directory], files: &'a [File], names: &'a [Text], chunk_count: usize) -> Self {
+    fn new(directories: &'a [Directory], files: &'a [File], names: &'a Texts, chunk_count: usize) -> Self {
         Self {
             directories,
             files,
             names,
             chunk_count,
-            upward: Upward { parents: vec![0; directories.len()], places: BTreeMap::new() },
+            upward: Upward {
+                parents: vec![0; directories.len()],
+                homes: vec![0; files.len()],
+                files: vec![NONE; chunk_count],
+            },
             seen_directories: vec![false; directories.len()],
             seen_files: vec![false; files.len()],
         }
@@ -231,7 +243,7 @@ impl<'a> Walk<'a> {
                     return Err((field("directories", child), message));
                 }
                 if let Some(parent) = self.upward.parents.get_mut(child) {
-                    *parent = index;
+                    *parent = index_of(index);
                 }
                 open.push((child, depth, path));
                 next = entry.next_sibling;
@@ -251,7 +263,7 @@ impl<'a> Walk<'a> {
                 let message = format!("names chunk {chunk} of {}", self.chunk_count);
                 return Err((field(), message));
             }
-            if self.upward.places.insert(chunk, (index, directory)).is_some() {
+            if !self.upward.name(chunk, index_of(index), index_of(directory)) {
                 return Err((field(), format!("chunk {chunk} is named twice")));
             }
             next = file.next_file;
@@ -262,11 +274,8 @@ impl<'a> Walk<'a> {
     /// The bytes of a path when the component `name` is added to `path` bytes.
     fn longer(&self, path: usize, name: u32, field: impl Fn() -> String) -> Result<usize, Fault> {
         let count = self.names.len();
-        let name = usize::try_from(name)
-            .ok()
-            .and_then(|name| self.names.get(name))
-            .ok_or_else(|| (field(), format!("name {name} of {count}")))?;
-        let length = path.saturating_add(name.value.len()).saturating_add(1);
+        let name = self.names.get(name).ok_or_else(|| (field(), format!("name {name} of {count}")))?;
+        let length = path.saturating_add(name.len()).saturating_add(1);
         if length > MAX_PATH {
             return Err((field(), format!("a path longer than {MAX_PATH} bytes")));
         }
@@ -301,7 +310,7 @@ fn visit(seen: &mut [bool], index: usize, what: &str) -> Result<(), Fault> {
 struct Build {
     directories: Vec<Directory>,
     files: Vec<File>,
-    names: Vec<Text>,
+    names: Texts,
     name_of: BTreeMap<String, u32>,
     /// Children by parent and name.
     children: BTreeMap<(u32, u32), u32>,
@@ -337,7 +346,7 @@ impl Build {
             return *index;
         }
         let index = index_of(self.names.len());
-        self.names.push(Text::ascii(name));
+        self.names.add(name);
         self.name_of.insert(name.to_owned(), index);
         index
     }
@@ -345,7 +354,7 @@ impl Build {
     fn directory(&mut self, name: u32, parent: u32) -> u32 {
         let index = index_of(self.directories.len());
         self.directories.push(Directory { name, first_child: NONE, next_sibling: NONE, first_file: NONE });
-        self.upward.parents.push(place_of(parent));
+        self.upward.parents.push(parent);
         index
     }
 
@@ -369,7 +378,8 @@ impl Build {
     fn file(&mut self, directory: u32, name: &str, chunk: u32) {
         let name = self.name(name);
         let file = index_of(self.files.len());
-        self.upward.places.insert(chunk, (self.files.len(), place_of(directory)));
+        self.upward.homes.push(directory);
+        self.upward.name(chunk, file, directory);
         self.files.push(File { name, next_file: NONE, chunk });
         let link = match self.last_file.insert(directory, file) {
             Some(last) => self.files.get_mut(place_of(last)).map(|last| &mut last.next_file),

@@ -16,6 +16,7 @@ mod directory;
 mod hash;
 mod id;
 mod mount;
+mod oodle;
 mod perfect_hash;
 mod stub;
 mod text;
@@ -29,6 +30,7 @@ pub use container_header::{ContainerHeader, PackageEntry, ShaderMapHash, SoftRef
 pub use hash::{city_hash64, hash_utf16_lower, name_hash};
 pub use id::{ChunkHash, ChunkId, ChunkType, ContainerId, PackageId};
 pub use mount::{is_shipped_container, mount_order, precedence};
+pub use oodle::Oodle;
 pub use stub::pak_stub;
 pub use text::component_fault;
 pub use toc::{Block, Chunk, Limits, Toc};

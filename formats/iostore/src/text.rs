@@ -10,6 +10,8 @@
     clippy::panic
 )]
 
+use std::borrow::Cow;
+
 use wire::{ErrorKind, ReadError, Reader, Writer};
 
 /// The longest string that is read, in units.
@@ -37,57 +39,123 @@ impl Text {
     }
 
     pub(crate) fn read(r: &mut Reader<'_>, field: &str) -> Result<Self, ReadError> {
-        let at = r.offset();
-        let wrong = |kind, message: String| Err(ReadError::new(kind, at, field, message));
-        let length = r.i32(field)?;
-        let units = length.unsigned_abs();
-        if length == i32::MIN {
-            return wrong(ErrorKind::Malformed, format!("string length {length}"));
-        }
-        if units > MAX_UNITS {
-            return wrong(
-                ErrorKind::Limit,
-                format!("a string of {units} units, at most {MAX_UNITS} are allowed"),
-            );
-        }
-        let (decoded, form) = if length == 0 {
-            (Some(String::from('\0')), Form::Absent)
-        } else if length > 0 {
-            let bytes = r.bytes(u64::from(units), field)?;
-            (String::from_utf8(bytes.to_vec()).ok(), Form::Bytes)
-        } else {
-            let bytes = r.bytes(u64::from(units).saturating_mul(2), field)?;
-            let (pairs, _) = bytes.as_chunks::<2>();
-            let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
-            (String::from_utf16(&units).ok(), Form::Utf16)
-        };
-        let Some(mut value) = decoded else {
-            return wrong(ErrorKind::Malformed, "not valid text".to_owned());
-        };
-        if value.pop() != Some('\0') {
-            return wrong(ErrorKind::Malformed, "the string has no terminator".to_owned());
-        }
-        Ok(Self { value, form })
+        let (value, form) = decode(r, field)?;
+        Ok(Self { value: value.into_owned(), form })
     }
 
     pub(crate) fn write(&self, w: &mut Writer) {
-        // What is read has at most 1,024 units and what is built is shorter still.
-        let length = |units: usize| i32::try_from(units).unwrap_or(i32::MAX);
-        match self.form {
-            Form::Absent => {
-                w.i32(0);
+        encode(w, &self.value, self.form);
+    }
+}
+
+fn decode<'a>(r: &mut Reader<'a>, field: &str) -> Result<(Cow<'a, str>, Form), ReadError> {
+    let at = r.offset();
+    let wrong = |kind, message: String| Err(ReadError::new(kind, at, field, message));
+    let length = r.i32(field)?;
+    let units = length.unsigned_abs();
+    if length == i32::MIN {
+        return wrong(ErrorKind::Malformed, format!("string length {length}"));
+    }
+    if units > MAX_UNITS {
+        return wrong(
+            ErrorKind::Limit,
+            format!("a string of {units} units, at most {MAX_UNITS} are allowed"),
+        );
+    }
+    let (decoded, form) = if length == 0 {
+        return Ok((Cow::Borrowed(""), Form::Absent));
+    } else if length > 0 {
+        let bytes = r.bytes(u64::from(units), field)?;
+        (std::str::from_utf8(bytes).ok().map(Cow::Borrowed), Form::Bytes)
+    } else {
+        let bytes = r.bytes(u64::from(units).saturating_mul(2), field)?;
+        let (pairs, _) = bytes.as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+        (String::from_utf16(&units).ok().map(Cow::Owned), Form::Utf16)
+    };
+    let value = match decoded {
+        Some(Cow::Borrowed(text)) => text.strip_suffix('\0').map(Cow::Borrowed),
+        Some(Cow::Owned(mut text)) => (text.pop() == Some('\0')).then_some(Cow::Owned(text)),
+        None => return wrong(ErrorKind::Malformed, "not valid text".to_owned()),
+    };
+    match value {
+        Some(value) => Ok((value, form)),
+        None => wrong(ErrorKind::Malformed, "the string has no terminator".to_owned()),
+    }
+}
+
+fn encode(w: &mut Writer, value: &str, form: Form) {
+    // What is read has at most 1,024 units and what is built is shorter still.
+    let length = |units: usize| i32::try_from(units).unwrap_or(i32::MAX);
+    match form {
+        Form::Absent => {
+            w.i32(0);
+        }
+        Form::Bytes => {
+            w.i32(length(value.len().saturating_add(1)));
+            w.bytes(value.as_bytes()).u8(0);
+        }
+        Form::Utf16 => {
+            let units: Vec<u16> = value.encode_utf16().chain([0]).collect();
+            w.i32(length(units.len()).wrapping_neg());
+            for unit in units {
+                w.u16(unit);
             }
-            Form::Bytes => {
-                w.i32(length(self.value.len().saturating_add(1)));
-                w.bytes(self.value.as_bytes()).u8(0);
-            }
-            Form::Utf16 => {
-                let units: Vec<u16> = self.value.encode_utf16().chain([0]).collect();
-                w.i32(length(units.len()).wrapping_neg());
-                for unit in units {
-                    w.u16(unit);
-                }
-            }
+        }
+    }
+}
+
+/// Many strings in one piece of memory: tables of contents of the game name a hundred thousand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Texts {
+    all: String,
+    /// Where each ends in `all`, and how it is stored.
+    ends: Vec<(usize, Form)>,
+}
+
+impl Texts {
+    /// No strings, and room for `count` of them.
+    pub(crate) fn with_capacity(count: usize) -> Self {
+        Self { all: String::new(), ends: Vec::with_capacity(count) }
+    }
+
+    /// Reads one more and gives it.
+    pub(crate) fn read(&mut self, r: &mut Reader<'_>, field: &str) -> Result<&str, ReadError> {
+        let (value, form) = decode(r, field)?;
+        let start = self.all.len();
+        self.push(&value, form);
+        Ok(self.all.get(start..).unwrap_or_default())
+    }
+
+    /// Adds `value`, which is ASCII and not empty, as it is written here.
+    pub(crate) fn add(&mut self, value: &str) {
+        self.push(value, Form::Bytes);
+    }
+
+    fn push(&mut self, value: &str, form: Form) {
+        self.all.push_str(value);
+        self.ends.push((self.all.len(), form));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, index: u32) -> Option<&str> {
+        let index = usize::try_from(index).ok()?;
+        let (end, _) = *self.ends.get(index)?;
+        let start = match index.checked_sub(1) {
+            Some(before) => self.ends.get(before)?.0,
+            None => 0,
+        };
+        self.all.get(start..end)
+    }
+
+    pub(crate) fn write(&self, w: &mut Writer) {
+        let mut start = 0;
+        for (end, form) in &self.ends {
+            encode(w, self.all.get(start..*end).unwrap_or_default(), *form);
+            start = *end;
         }
     }
 }
