@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 /// Crate, and the crates of ours that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("bake", &["cache", "engine", "iostore", "mjolnir", "recipes", "rules", "unreal"]),
+    ("blam", &["iostore", "unreal", "wire"]),
     ("cache", &[]),
+    ("collision", &["wire"]),
     ("engine", &["cache"]),
     ("iostore", &["wire"]),
     ("mjolnir", &["iostore", "wire"]),
@@ -24,7 +26,9 @@ const STRANGERS: &[(&str, &[&str])] = &[
     ("cache", &["toml", "clap", "indicatif", "petgraph"]),
     ("recipes", &["clap", "indicatif"]),
     ("rules", &["toml", "clap", "indicatif", "sled"]),
+    ("blam", &["clap", "toml", "rayon"]),
     ("wire", &["serde", "toml", "clap"]),
+    ("collision", &["clap", "toml", "serde"]),
     ("iostore", &["clap", "toml", "rayon"]),
     ("unreal", &["clap", "toml"]),
     ("mjolnir", &["clap", "toml"]),

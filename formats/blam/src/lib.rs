@@ -1,0 +1,22 @@
+//! Blam tags, the simulation's data: read, checked, edited and written back, and the packages they lie in.
+//!
+//! A tag describes itself: every field list, offset and size is from its own layout, none from here. Values
+//! are decoded when they are asked for, and edits replace spans, so a tag is never copied but to be written.
+//! It knows neither containers nor files. Invariant: a tag that was not edited is written as it was read,
+//! and one that was edited walks exactly. Start with [`Tag::read`], [`Tag::root`] and [`Edit`].
+#![forbid(unsafe_code)]
+
+mod check;
+mod layout;
+mod model;
+mod read;
+mod rope;
+mod sections;
+mod value;
+mod view;
+mod write;
+
+pub use layout::Kind;
+pub use model::{FourCc, FourCcError, Header, Layout, Tag};
+pub use read::Work;
+pub use value::{Block, Elements, Field, Reference, Resource, Struct, Value};

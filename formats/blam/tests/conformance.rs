@@ -1,0 +1,104 @@
+//! The conformance data: cases are found by the form of their files, never by name.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+use blam::{Tag, Work};
+use serde_json::Value;
+
+fn folders() -> Vec<PathBuf> {
+    let Some(root) = test_support::conformance("blam-tag") else {
+        return Vec::new();
+    };
+    let mut folders = vec![root.clone()];
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    folders
+}
+
+fn files(extension: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = folders()
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    files
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+/// The first place where two trees differ.
+fn difference(found: &Value, expected: &Value, path: &str) -> Option<String> {
+    match (found, expected) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            a.iter().find_map(|(key, value)| difference(value, &b[key], &format!("{path}.{key}")))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            let mut pairs = a.iter().zip(b).enumerate();
+            pairs.find_map(|(i, (a, b))| difference(a, b, &format!("{path}[{i}]")))
+        }
+        _ => (found != expected).then(|| format!("{path}: found {found}, expected {expected}")),
+    }
+}
+
+#[test]
+fn tags_are_read_as_expected_and_written_as_they_were() {
+    let mut tags = files("tag");
+    tags.extend(files("ubulk"));
+    for path in tags {
+        let name = path.display();
+        let bytes = std::fs::read(&path).unwrap();
+        let mut work = Work::default();
+        let tag = Tag::read_measured(&bytes, &mut work).unwrap_or_else(|error| panic!("{name}: {error}"));
+        test_support::assert_bytes_eq(&name.to_string(), &tag.write(), &bytes);
+        assert!(work.steps <= bytes.len() as u64, "{name}: {work:?}");
+        let expected = path.with_extension("json");
+        if expected.exists() {
+            let found = serde_json::to_value(&tag).unwrap();
+            assert_eq!(difference(&found, &json(&expected), "tag"), None, "{name}");
+        }
+    }
+}
+
+#[test]
+fn corruptions_are_refused() {
+    for folder in folders() {
+        let list = folder.join("hostile.json");
+        if !list.exists() {
+            continue;
+        }
+        for case in json(&list).as_array().unwrap() {
+            let name = case["name"].as_str().unwrap();
+            let mut bytes = std::fs::read(folder.join(case["input"].as_str().unwrap())).unwrap();
+            for patch in case["patches"].as_array().unwrap() {
+                let at = patch["at"].as_u64().unwrap() as usize;
+                let patch = unhex(patch["hex"].as_str().unwrap());
+                bytes[at..at + patch.len()].copy_from_slice(&patch);
+            }
+            if let Some(length) = case["truncate_to"].as_u64() {
+                bytes.truncate(length as usize);
+            }
+            if let Some(tail) = case["append"].as_str() {
+                bytes.extend(unhex(tail));
+            }
+            let mut work = Work::default();
+            let error = Tag::read_measured(&bytes, &mut work).expect_err(name);
+            println!("{name} ({}): {error}", case["expect"]);
+            assert!(work.steps + work.states <= 2 * bytes.len() as u64, "{name}: {work:?}");
+            assert!(error.offset <= bytes.len() as u64 && !error.field.is_empty(), "{name}: {error}");
+        }
+    }
+}
