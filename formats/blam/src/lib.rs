@@ -7,15 +7,21 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod defaults;
+mod edit;
 mod layout;
 mod model;
+mod path;
 mod read;
 mod rope;
+mod same;
 mod sections;
+mod text;
 mod value;
 mod view;
 mod write;
 
+pub use edit::{Edit, EditError, Literal};
 pub use layout::Kind;
 pub use model::{FourCc, FourCcError, Header, Layout, Tag};
 pub use read::Work;

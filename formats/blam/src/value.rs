@@ -163,7 +163,7 @@ impl<'t, 'a> Iterator for Elements<'t, 'a> {
 
 impl Elements<'_, '_> {
     /// How many are left.
-    pub fn count(&self) -> u32 {
+    pub fn n_left(&self) -> u32 {
         self.left
     }
 

@@ -1,9 +1,10 @@
 //! The conformance data: cases are found by the form of their files, never by name.
 #![allow(clippy::unwrap_used)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use blam::{Tag, Work};
+use blam::{Edit, Tag, Work};
 use serde_json::Value;
 
 fn folders() -> Vec<PathBuf> {
@@ -99,6 +100,33 @@ fn corruptions_are_refused() {
             println!("{name} ({}): {error}", case["expect"]);
             assert!(work.steps + work.states <= 2 * bytes.len() as u64, "{name}: {work:?}");
             assert!(error.offset <= bytes.len() as u64 && !error.field.is_empty(), "{name}: {error}");
+        }
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn edits_give_the_expected_bytes() {
+    for folder in folders() {
+        let list = folder.join("edits.json");
+        if !list.exists() {
+            continue;
+        }
+        for case in json(&list).as_array().unwrap() {
+            let name = case["name"].as_str().unwrap();
+            let bytes = std::fs::read(folder.join(case["input"].as_str().unwrap())).unwrap();
+            let mut tag = Tag::read(&bytes).unwrap();
+            let edits: Vec<Edit> = serde_json::from_value(case["ops"].clone()).unwrap();
+            tag.edit(&edits, &BTreeMap::new()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(tag.len(), case["size"].as_u64().unwrap(), "{name}");
+            let edited = tag.write();
+            assert_eq!(sha256(&edited), case["sha256"], "{name}");
+            let again = Tag::read(&edited).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&tag).unwrap(), "{name}");
         }
     }
 }
