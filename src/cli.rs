@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Build(Build),
     /// Check archives, manifests and sidecars against every rule of scanner, packer and launcher
     Verify(Verify),
+    /// Say what a code of `verify` means and how to mend it
+    Explain(Explain),
     /// Show what is in an archive, a container, a package or a result
     Inspect(Inspect),
     /// Say why a step was run, and whether it would run now
@@ -191,6 +193,9 @@ pub(crate) struct Verify {
     /// Refuse what must not be published
     #[arg(long)]
     pub(crate) publishable: bool,
+    /// Check the limits over all files together as well, in the order in which they are enabled
+    #[arg(long)]
+    pub(crate) set: bool,
     /// One JSON object a line for each file
     #[arg(long)]
     pub(crate) json: bool,
@@ -206,6 +211,25 @@ pub(crate) enum FileKind {
     Update,
     /// A layout's sidecar
     Sidecar,
+}
+
+impl FileKind {
+    /// The word of the option and of machine output.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Archive => "archive",
+            Self::Manifest => "manifest",
+            Self::Update => "update",
+            Self::Sidecar => "sidecar",
+        }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// Codes, as `verify` reports them
+    #[arg(required = true, value_name = "CODE")]
+    pub(crate) codes: Vec<String>,
 }
 
 #[derive(Args)]

@@ -13,6 +13,7 @@ mod doctor;
 mod driver;
 mod dump;
 mod events;
+mod explain;
 mod fail;
 mod gc;
 mod graph;
@@ -88,6 +89,7 @@ fn run(cli: &Cli, product: &Product, shell: &Shell) -> Result<(), Fail> {
     match &cli.command {
         Command::Build(args) => make::run(args, &session()?, shell),
         Command::Verify(args) => verify::run(args, shell),
+        Command::Explain(args) => explain::run(args, shell),
         Command::Inspect(args) => inspect::run(args, shell),
         Command::Why(args) => why::run(args, &session()?, shell),
         Command::Graph(args) => graph::run(args, &session()?, shell),

@@ -69,7 +69,12 @@ impl Shell {
 
     /// JSON, as data.
     pub(crate) fn json(&self, value: &serde_json::Value) {
-        self.data(&format!("{value:#}"));
+        self.data(&plain_json(&format!("{value:#}")));
+    }
+
+    /// JSON in one line, as data.
+    pub(crate) fn json_line(&self, value: &serde_json::Value) {
+        self.data(&plain_json(&value.to_string()));
     }
 
     /// Something that was done: ` Finished  3 actions`.
@@ -142,6 +147,15 @@ impl Shell {
     }
 }
 
+/// JSON without letters that would steer the terminal: they are escaped as JSON escapes them.
+fn plain_json(text: &str) -> String {
+    let escaped = |letter: char| match letter.is_control() && letter != '\n' {
+        true => format!("\\u{:04x}", u32::from(letter)),
+        false => letter.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// A text as it may be shown: what tools say and what files are called could else steer the terminal.
 fn shown(text: &str) -> Cow<'_, str> {
     let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
@@ -158,6 +172,15 @@ fn shown(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn json_stays_json_when_it_is_shown() {
+        let value = serde_json::json!({"name": "\u{7f}\u{9b}\u{1b}\n\u{e9}"});
+        for text in [plain_json(&value.to_string()), plain_json(&format!("{value:#}"))] {
+            assert_eq!(shown(&text), text);
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        }
+    }
 
     #[test]
     fn nothing_that_is_shown_steers_the_terminal() {

@@ -43,7 +43,9 @@ fn links_between_pages_lead_somewhere() {
         "README.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "docs/codes/README.md",
         "docs/commands.md",
+        "docs/machine-output.md",
         "docs/recipes.md",
         "docs/store.md",
     ];

@@ -13,4 +13,5 @@ mod faults;
 mod manners;
 mod real_path;
 mod tidy;
+mod verify;
 mod workspace;

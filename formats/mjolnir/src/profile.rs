@@ -42,6 +42,19 @@ pub const REFERENCES: usize = 200;
 /// The most entries of a map's palette, standard objects included.
 pub const PALETTE: usize = 255;
 
+/// The reasons of [`Code::ProfileLimit`].
+pub const REASONS: [&str; 9] = [
+    "blocks",
+    "doors",
+    "lift_classes",
+    "packs",
+    "references",
+    "palette",
+    "active_doors",
+    "active_lights",
+    "active_lifts",
+];
+
 /// What one release brings.
 #[derive(Clone, Debug)]
 pub struct Part {

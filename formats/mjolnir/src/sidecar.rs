@@ -12,8 +12,8 @@ use crate::version::Version;
 
 const HEADER: &str = "forge-packs 1";
 const ROWS: usize = 200;
-/// 200 rows of tags, slugs, versions and digests fit several times.
-const LONGEST: usize = 256 << 10;
+/// The longest that is read: 200 rows of tags, slugs, versions and digests fit several times.
+pub const LONGEST: usize = 256 << 10;
 const LAST_INDEX: u8 = 254;
 
 /// A piece of a pack that a layout uses.

@@ -372,6 +372,18 @@ pub enum Step {
 }
 
 impl Step {
+    /// All steps, in their order.
+    pub const ALL: &[Self] = &[
+        Self::Envelope,
+        Self::Base64,
+        Self::Length,
+        Self::Crypto,
+        Self::Statement,
+        Self::Fingerprint,
+        Self::Replay,
+        Self::Members,
+    ];
+
     /// The token that reports use.
     pub const fn token(self) -> &'static str {
         match self {

@@ -38,7 +38,7 @@ pub(crate) struct Number {
 /// Parses `bytes`, of which there may be at most `most`.
 pub(crate) fn parse(bytes: &[u8], most: usize) -> Result<Value, String> {
     if bytes.len() > most {
-        return Err(format!("{} bytes of JSON; at most {most} are allowed", bytes.len()));
+        return Err(format!("more than {most} bytes of JSON; no more are read"));
     }
     let text = str::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 from byte {} on; JSON must be", error.valid_up_to()))?;

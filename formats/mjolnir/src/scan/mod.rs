@@ -66,13 +66,10 @@ pub struct Registered {
 
 /// Scans a whole archive.
 pub fn scan(bytes: &[u8], context: &Context) -> Report {
-    let mut report = Report::default();
-    let length = bytes.len() as u64;
-    if length > ARCHIVE {
-        let message = format!("{length} bytes; an archive has at most {ARCHIVE}");
-        report.add(Finding::error(Code::ArchiveTooLarge, message));
-        return report;
+    if bytes.len() as u64 > ARCHIVE {
+        return too_large(bytes.len() as u64);
     }
+    let mut report = Report::default();
     let archive = match Archive::read(bytes) {
         Ok(archive) => archive,
         Err(error) => {
@@ -100,6 +97,14 @@ pub fn scan(bytes: &[u8], context: &Context) -> Report {
         check_marks(manifest, context, &mut report);
     }
     author::check_signature(&archive, manifest.as_ref(), context, &mut report);
+    report
+}
+
+/// The report on an archive of `length` bytes, more than [`ARCHIVE`]: it is not looked into.
+pub fn too_large(length: u64) -> Report {
+    let mut report = Report::default();
+    let message = format!("{length} bytes; an archive has at most {ARCHIVE}");
+    report.add(Finding::error(Code::ArchiveTooLarge, message));
     report
 }
 
