@@ -100,6 +100,12 @@ codes! {
     SurfacePackagesUnknown = "surface_packages_unknown",
     /// A release breaks what an earlier one of its line gave.
     ForgeLineBreak = "forge_line_break",
+    /// A map's palette binds another piece at a place than an earlier release's.
+    MapPaletteBreak = "map_palette_break",
+    /// The runtime pack lacks what an earlier release of its line gave.
+    RuntimeLineBreak = "runtime_line_break",
+    /// The same version was released with other members.
+    ReleaseChanged = "release_changed",
     /// There is no signature.
     Unsigned = "unsigned",
     /// The signature does not hold; the reason says at which step.
@@ -154,12 +160,16 @@ pub struct Finding {
     pub at: Option<String>,
     /// What was found and what is allowed.
     pub message: String,
+    /// What to do about it, where that is not plain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
 }
 
 impl Finding {
     /// An error.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Self { level: Level::Error, code, reason: None, member: None, at: None, message: message.into() }
+        let message = message.into();
+        Self { level: Level::Error, code, reason: None, member: None, at: None, message, help: None }
     }
 
     /// A warning.
@@ -178,6 +188,13 @@ impl Finding {
     #[must_use]
     pub fn because(mut self, reason: &'static str) -> Self {
         self.reason = Some(reason);
+        self
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
         self
     }
 

@@ -18,6 +18,7 @@ pub mod map_files;
 pub mod packing;
 pub mod path;
 pub mod profile;
+pub mod record;
 mod report;
 pub mod scan;
 pub mod sidecar;

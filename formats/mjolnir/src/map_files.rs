@@ -11,7 +11,7 @@
 )]
 
 use crate::finding::{Code, Finding};
-use crate::json::{Cursor, Faults, parse};
+use crate::json::{Cursor, Fault, Faults, parse};
 use crate::manifest::{Dep, MapCode, block_tag, is_block_id, is_slug};
 use crate::version::Version;
 
@@ -23,6 +23,37 @@ pub const REGISTRATION: &str = "map/registration.json";
 pub(crate) const LONGEST: usize = 32 << 20;
 const PACKS: usize = 63;
 const REFERENCES: usize = 200;
+
+/// A piece of a pack in a map's palette. Saved layouts know it by its place there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaletteEntry {
+    /// The pack's slug.
+    pub pack: String,
+    /// The block's id.
+    pub block: String,
+}
+
+impl PaletteEntry {
+    /// The tag that the entry binds.
+    pub fn tag(&self) -> String {
+        block_tag(&self.pack, &self.block)
+    }
+}
+
+/// The pieces of packs that a level file puts into the palette, in palette order.
+pub fn palette(level: &[u8]) -> Result<Vec<PaletteEntry>, Vec<Fault>> {
+    let mut faults = Faults::default();
+    let mut palette = Vec::new();
+    match parse(level, LONGEST) {
+        Err(message) => faults.add("", message),
+        Ok(value) => {
+            if let Some(packs) = Cursor::root(&value).field("blam").optional("forge_packs") {
+                palette = check_packs(&packs, None, &mut faults);
+            }
+        }
+    }
+    if faults.0.is_empty() { Ok(palette) } else { Err(faults.0) }
+}
 
 /// Checks a level file against the deps of the manifest, where that could be read.
 pub(crate) fn check_level(bytes: &[u8], deps: Option<&[Dep]>) -> Vec<Finding> {
@@ -41,7 +72,9 @@ pub(crate) fn check_level(bytes: &[u8], deps: Option<&[Dep]>) -> Vec<Finding> {
     as_findings(faults, Code::MapForgePacks, LEVEL)
 }
 
-fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) {
+/// Gives what was sound; with a fault the list goes nowhere.
+fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) -> Vec<PaletteEntry> {
+    let mut palette = Vec::new();
     let mut references = 0usize;
     let mut slugs: Vec<&str> = Vec::new();
     for pack in packs.items(0..=PACKS, faults).unwrap_or_default() {
@@ -81,6 +114,7 @@ fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) {
             if let Some((slug, id)) = slug.zip(id) {
                 let tag = block_tag(slug, id);
                 block.field("tag").matching(|text| text == tag, &tag, faults);
+                palette.push(PaletteEntry { pack: slug.to_owned(), block: id.to_owned() });
             }
         }
     }
@@ -88,6 +122,7 @@ fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) {
         let message = format!("{references} blocks of packs; at most {REFERENCES} are allowed");
         faults.add(&packs.at, message);
     }
+    palette
 }
 
 /// Checks a registration against the map's code, where that is known.

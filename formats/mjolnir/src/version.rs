@@ -78,6 +78,32 @@ pub enum Line {
     Major(u64),
 }
 
+impl Line {
+    /// The range of exactly its versions, pre-releases aside: `^0.2.0`.
+    pub fn range(self) -> Range {
+        Range::from_on(&self.first())
+    }
+
+    /// The line's first version.
+    pub fn first(self) -> Version {
+        let (major, minor, patch) = match self {
+            Self::Patch(patch) => (0, 0, patch),
+            Self::Minor(minor) => (0, minor, 0),
+            Self::Major(major) => (major, 0, 0),
+        };
+        Version(semver::Version::new(major, minor, patch))
+    }
+
+    /// The line after it.
+    pub fn next(self) -> Self {
+        match self {
+            Self::Patch(patch) => Self::Patch(patch.saturating_add(1)),
+            Self::Minor(minor) => Self::Minor(minor.saturating_add(1)),
+            Self::Major(major) => Self::Major(major.saturating_add(1)),
+        }
+    }
+}
+
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -186,5 +212,12 @@ mod tests {
         assert_ne!(version("0.0.3").line(), version("0.0.4").line());
         assert_eq!(version("1.4.2").line(), Line::Major(1));
         assert_ne!(version("0.1.0").line(), version("0.0.1").line());
+        for (text, range, next) in
+            [("1.4.2", "^1.0.0", "2.0.0"), ("0.2.7", "^0.2.0", "0.3.0"), ("0.0.3", "^0.0.3", "0.0.4")]
+        {
+            let line = version(text).line();
+            assert_eq!((line.range().to_string(), line.next().first()), (range.to_owned(), version(next)));
+            assert!(line.range().accepts(&version(text)) && !line.range().accepts(&version(next)));
+        }
     }
 }

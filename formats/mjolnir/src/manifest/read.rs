@@ -33,6 +33,11 @@ impl Manifest {
         }
     }
 
+    /// Reads a manifest that is a part of another document.
+    pub(crate) fn read_at(place: &Cursor<'_>, faults: &mut Faults) -> Option<Self> {
+        read(place, faults)
+    }
+
     /// Whether `bytes` claim to be a map's manifest, be they right otherwise or not.
     pub(crate) fn claims_map(bytes: &[u8]) -> bool {
         parse(bytes, LONGEST).is_ok_and(|value| Cursor::root(&value).field("type").as_text() == Some("map"))
