@@ -1,14 +1,18 @@
 //! `archive-and-verify`: the canonical archive, read back and scanned before it counts.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
-use engine::{Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError, Severity};
-use mjolnir::finding::Finding;
+use engine::{Blob, Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError, Severity};
+use mjolnir::finding::{Finding, Level};
+use mjolnir::record::Record;
 use mjolnir::scan::{ARCHIVE, Context, scan};
+use mjolnir::update;
 use mjolnir::zip::{self, Compression};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use unreal::package::{Limits, Package};
 
 use crate::members;
 
@@ -36,16 +40,19 @@ pub(crate) struct ArchiveAndVerify;
 impl Pure for ArchiveAndVerify {
     type Params = Params;
     const NAME: &'static str = "archive-and-verify";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const DOC: &'static str = "Writes the release's archive in its canonical form, reads it back, and applies every \
-        check of the hub's scanner. What would be refused there fails here.";
+        check of the hub's scanner. What would be refused there fails here, and so does what breaks what an earlier \
+        release gave.";
 
     fn interface() -> Interface {
         Interface::new()
             .input("members", Kind::Tree, "All members but the signature.")
             .optional("signature", Kind::File, "`signature.json`.")
+            .optional("earlier", Kind::Tree, "Records of releases that were published: `releases/*.json`.")
             .output("archive", Kind::Tree, "The archive.")
             .output("members", Kind::Tree, "The unsigned members as they lie in it: the build's identity.")
+            .output("record", Kind::File, "What later releases are held against, as JSON.")
             .output("report", Kind::File, "What the checks found, as JSON.")
     }
 
@@ -91,6 +98,13 @@ impl Pure for ArchiveAndVerify {
         if report.canonical != Some(true) {
             return Err(RuleError::new(format!("`{}` was not read back in its canonical form", params.file)));
         }
+        let record = record(&params.slug, &unsigned)?;
+        hold(&record, &earlier(&params.slug, inputs)?, cx)?;
+        let text = record.write().map_err(|faults| {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            RuleError::new(format!("the release cannot be recorded: {}", faults.join(", ")))
+        })?;
+        outputs.put("record", text.as_bytes())?;
         // Warnings that a build cannot help are the command's to show, from the report.
         let findings =
             serde_json::to_value(&report.findings).map_err(|error| RuleError::new(error.to_string()))?;
@@ -101,6 +115,51 @@ impl Pure for ArchiveAndVerify {
         outputs.put("report", text.to_string().as_bytes())?;
         outputs.put_in("archive", &params.file, &archive)
     }
+}
+
+fn record(slug: &str, members: &[(String, Blob)]) -> Result<Record, RuleError> {
+    let members = members.iter().map(|(name, bytes)| (Cow::from(name.as_str()), Cow::from(&bytes[..])));
+    let names = |package: &[u8]| {
+        let package = Package::read(package, &Limits::default()).ok()?;
+        Some(package.names.iter().map(|name| name.text().to_owned()).collect())
+    };
+    Record::of(slug, members, &names)
+        .map_err(|error| RuleError::new(format!("the release cannot be recorded: {error}")))
+}
+
+/// The records that the step is given. Each is called by its version.
+fn earlier(slug: &str, inputs: &Inputs<'_>) -> Result<Vec<Record>, RuleError> {
+    let mut records = Vec::new();
+    for (path, digest) in inputs.tree("earlier")?.iter() {
+        let wrong = |message: String| RuleError::new(format!("`{path}` is no record of `{slug}`: {message}"));
+        let record = Record::read(&inputs.read(*digest)?)
+            .map_err(|faults| wrong(faults.first().map(ToString::to_string).unwrap_or_default()))?;
+        let (found, version) = (&record.slug, &record.manifest.version);
+        if found != slug || path.name() != format!("{version}.json") {
+            return Err(wrong(format!("it is of {version} of `{found}`, which belongs in `{version}.json`")));
+        }
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// Applies the update rule. The same version may differ in a build: whether that was for the same game is
+/// not known here, and is looked at when a release is recorded.
+fn hold(record: &Record, earlier: &[Record], cx: &Cx<'_>) -> Result<(), RuleError> {
+    let others = earlier.iter().filter(|other| other.manifest.version != record.manifest.version);
+    let (broken, worth_a_look): (Vec<Finding>, Vec<Finding>) =
+        update::check(record, others).into_iter().partition(|finding| finding.level == Level::Error);
+    for finding in worth_a_look {
+        cx.note(Severity::Warning, finding.message);
+    }
+    let mut broken = broken.into_iter();
+    let Some(first) = broken.next() else { return Ok(()) };
+    let error = RuleError::new(first.message).code(first.code.to_string());
+    let error = broken.fold(error, |error, finding| error.detail(finding.message));
+    Err(match first.help {
+        Some(help) => error.hint(help),
+        None => error,
+    })
 }
 
 fn line(finding: &Finding) -> String {

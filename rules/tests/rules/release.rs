@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cache::Blobs;
 use engine::Input;
 use serde_json::{Value, json};
 
@@ -190,6 +191,70 @@ fn what_the_hub_would_refuse_fails_with_its_code() {
             .len(),
         1
     );
+}
+
+/// The record of what the bench archives, changed.
+fn published(bench: &Bench, change: impl FnOnce(&mut mjolnir::record::Record)) -> mjolnir::record::Record {
+    let ran = bench.run("archive-and-verify", archiving(), &[("members", members(bench, |_| ()))]).unwrap();
+    let bytes = bench.store.read(&ran.outputs["record"].digest()).unwrap().unwrap();
+    let mut record = mjolnir::record::Record::read(&bytes).unwrap();
+    change(&mut record);
+    record
+}
+
+#[test]
+fn a_release_is_recorded() {
+    let bench = Bench::new();
+    let record = published(&bench, |_| ());
+    assert_eq!((record.slug.as_str(), record.manifest.version.to_string().as_str()), ("foundry", "0.1.0"));
+    assert_eq!(record.contents.game, None);
+    let names: Vec<&String> = record.contents.members.keys().collect();
+    assert_eq!(
+        names,
+        [
+            "changes.json",
+            "content/pakchunk990-foundry_P.ucas",
+            "content/pakchunk990-foundry_P.utoc",
+            "docs/README.md",
+            "mjolnir.json"
+        ]
+    );
+}
+
+#[test]
+fn what_breaks_an_earlier_release_fails_with_a_way_out() {
+    let bench = Bench::new();
+    let with = |path: &str, change: fn(&mut mjolnir::record::Record)| {
+        let text = published(&bench, change).write().unwrap();
+        let earlier = bench.tree([(path, text.as_bytes())]);
+        bench.run(
+            "archive-and-verify",
+            archiving(),
+            &[("members", members(&bench, |_| ())), ("earlier", earlier)],
+        )
+    };
+    fn catalog(record: &mut mjolnir::record::Record, version: &str) {
+        let text = format!(
+            r#"{{"schema_version":1,"name":"Foundry","version":"{version}","type":"content","forge_pack":{{
+                "schema_version":1,"id":"foundry","blocks":[{{"id":"a","name":"A","category":"c",
+                "tag":"objects\\mjolnir\\forge\\foundry\\a","dimensions_m":[1,1,1]}}]}}}}"#
+        );
+        record.manifest = mjolnir::manifest::Manifest::read(text.as_bytes()).unwrap();
+    }
+    with("releases/0.1.1.json", |record| catalog(record, "0.1.1")).unwrap();
+    let text = said(with("releases/0.1.0-rc.1.json", |record| catalog(record, "0.1.0-rc.1")));
+    assert_eq!(
+        text,
+        "release 0.1.0 of `foundry` has no catalog, 0.1.0-rc.1 has one [forge_line_break]\nhelp: within ^0.1.0 \
+         every entry must stay (same id, kind, dimensions, snap): start 0.2.0, or bring it back"
+    );
+    // Its own version may have been built otherwise: recording looks at that.
+    with("releases/0.1.0.json", |record| record.contents.members.retain(|name, _| name != "changes.json"))
+        .unwrap();
+    let text = said(with("releases/0.1.0.json", |record| catalog(record, "0.1.1")));
+    assert!(text.starts_with("`releases/0.1.0.json` is no record of `foundry`: it is of 0.1.1"), "{text}");
+    let text = said(with("releases/0.1.0.json", |record| record.slug = "other".to_owned()));
+    assert!(text.contains("it is of 0.1.0 of `other`"), "{text}");
 }
 
 #[test]
