@@ -43,6 +43,18 @@ impl Sha256Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// Reads the one textual form: 64 lower-case hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' | b'a'..=b'f' => u8::try_from(char::from(byte).to_digit(16)?).ok(),
+            _ => None,
+        };
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+        let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        <[u8; 32]>::try_from(bytes?).ok().map(Self)
+    }
+
     /// The digest of the pieces that `feed` hands on.
     pub fn of_pieces(feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> Self {
         let mut hasher = Sha256::new();
