@@ -381,6 +381,20 @@ impl<'a> Tag<'a> {
         Ok(())
     }
 
+    /// The flags of a block.
+    pub(crate) fn block_flags(&mut self, path: &str) -> Result<u32, EditError> {
+        Ok(self.block(path)?.2.flags)
+    }
+
+    /// Gives a block other flags; only one without elements takes any.
+    pub(crate) fn set_block_flags(&mut self, path: &str, flags: u32) -> Result<(), EditError> {
+        let (spot, section, span) = self.block(path)?;
+        if span.count > 0 {
+            return Err(refused(path, "has elements, which are stored by its flags"));
+        }
+        self.fill(&spot, section, vec![block_words(0, flags)])
+    }
+
     /// The block at `path`, whose section is there.
     fn block(&mut self, path: &str) -> Result<(Spot<'a>, Section, BlockSpan), EditError> {
         let mut spot = self.locate(path)?;

@@ -9,12 +9,15 @@
 mod check;
 mod defaults;
 mod edit;
+mod groups;
 mod layout;
 mod model;
+mod name;
 mod path;
 mod read;
 mod rope;
 mod same;
+mod script;
 mod sections;
 mod text;
 mod value;
@@ -22,7 +25,10 @@ mod view;
 mod write;
 
 pub use edit::{Edit, EditError, Literal};
+pub use groups::Group;
 pub use layout::Kind;
 pub use model::{FourCc, FourCcError, Header, Layout, Tag};
+pub use name::{TagName, TagNameError};
 pub use read::Work;
+pub use script::Script;
 pub use value::{Block, Elements, Field, Reference, Resource, Struct, Value};

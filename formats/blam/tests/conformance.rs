@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use blam::{Edit, Tag, Work};
+use blam::{Edit, Script, Tag, Work};
 use serde_json::Value;
 
 fn folders() -> Vec<PathBuf> {
@@ -128,5 +128,37 @@ fn edits_give_the_expected_bytes() {
             let again = Tag::read(&edited).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&tag).unwrap(), "{name}");
         }
+    }
+}
+
+/// A script is a `.json` with the two halves of the script beside it.
+#[test]
+fn scripts_are_replaced_as_expected() {
+    for path in files("json") {
+        let folder = path.parent().unwrap();
+        let halves = ["datums.bin", "strings.bin"].map(|half| folder.join(half));
+        if !halves.iter().all(|half| half.exists()) {
+            continue;
+        }
+        let case = json(&path);
+        let [datums, strings] = halves.map(|half| std::fs::read(half).unwrap());
+        let input = case["input"].as_str().unwrap();
+        let bytes =
+            std::fs::read(folder.join(input)).or_else(|_| std::fs::read(folder.join("..").join(input)));
+        let bytes = bytes.unwrap();
+        let mut tag = Tag::read(&bytes).unwrap();
+        let number = |key: &str| case[key].as_u64().unwrap() as u16;
+        let root = case["root"].as_str().unwrap().trim_start_matches("0x");
+        tag.replace_scripts(&Script {
+            name: case["script_name"].as_str().unwrap(),
+            kind: number("script_type"),
+            return_type: number("return_type"),
+            root: u32::from_str_radix(root, 16).unwrap(),
+            datums: &datums,
+            strings: &strings,
+        })
+        .unwrap();
+        assert_eq!(tag.len(), case["size"].as_u64().unwrap());
+        assert_eq!(sha256(&tag.write()), case["sha256"]);
     }
 }
