@@ -29,7 +29,7 @@ pub use chunk::{ChunkError, ChunkReader, DecompressError, Decompressor, ReadAt, 
 pub use container_header::{ContainerHeader, PackageEntry, ShaderMapHash, SoftReferences};
 pub use hash::{city_hash64, hash_utf16_lower, name_hash};
 pub use id::{ChunkHash, ChunkId, ChunkType, ContainerId, PackageId};
-pub use mount::{is_shipped_container, mount_order, precedence};
+pub use mount::{MountOrder, is_shipped_container, mount_order, precedence, why_it_wins};
 pub use oodle::Oodle;
 pub use stub::pak_stub;
 pub use text::component_fault;
