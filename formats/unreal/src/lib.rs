@@ -6,5 +6,7 @@
 
 pub mod package;
 mod path;
+pub mod property;
+pub mod usmap;
 
 pub use path::{PackagePath, PathError};

@@ -41,12 +41,18 @@ impl<'a> Reader<'a> {
         u32_be: u32 = from_be_bytes;
         /// 64 bits, little-endian.
         u64: u64 = from_le_bytes;
+        /// 8 bits, signed.
+        i8: i8 = from_le_bytes;
+        /// 16 bits, signed, little-endian.
+        i16: i16 = from_le_bytes;
         /// 32 bits, signed, little-endian.
         i32: i32 = from_le_bytes;
         /// 64 bits, signed, little-endian.
         i64: i64 = from_le_bytes;
         /// IEEE 754 single precision, little-endian.
         f32: f32 = from_le_bytes;
+        /// IEEE 754 double precision, little-endian.
+        f64: f64 = from_le_bytes;
     }
 
     /// 24 bits, little-endian.

@@ -39,12 +39,18 @@ impl Writer {
         u32_be: u32 = to_be_bytes;
         /// 64 bits, little-endian.
         u64: u64 = to_le_bytes;
+        /// 8 bits, signed.
+        i8: i8 = to_le_bytes;
+        /// 16 bits, signed, little-endian.
+        i16: i16 = to_le_bytes;
         /// 32 bits, signed, little-endian.
         i32: i32 = to_le_bytes;
         /// 64 bits, signed, little-endian.
         i64: i64 = to_le_bytes;
         /// IEEE 754 single precision, little-endian.
         f32: f32 = to_le_bytes;
+        /// IEEE 754 double precision, little-endian.
+        f64: f64 = to_le_bytes;
     }
 
     /// The low 24 bits, little-endian.

@@ -8,6 +8,7 @@
 //! hashes are kept as they were read, and no such name can be made.
 
 mod check;
+mod edit;
 mod layout;
 mod model;
 mod read;
@@ -17,6 +18,10 @@ mod tests;
 mod write;
 
 pub use check::Fault;
+pub(crate) use edit::intern;
+pub use edit::{Dependency, SpliceError};
+pub(crate) use model::join_number;
+pub use model::split_number;
 pub use model::{
     BulkEntry, BundleCommand, BundleEntry, Dependencies, Export, Form, ImportedPackage, Name, NameError,
     NameRef, ObjectIndex, Package,

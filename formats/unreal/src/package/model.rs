@@ -97,7 +97,7 @@ pub struct NameRef {
 }
 
 /// The text that `base` and `number` make.
-pub(super) fn join_number(base: &str, number: u32) -> String {
+pub(crate) fn join_number(base: &str, number: u32) -> String {
     match number.checked_sub(1) {
         None => base.to_owned(),
         Some(shown) => format!("{base}_{shown}"),
@@ -106,7 +106,7 @@ pub(super) fn join_number(base: &str, number: u32) -> String {
 
 /// The base text and number that the engine stores for `text`: a decimal number after the last `_` goes
 /// into the number when nothing is lost, so neither with leading zeros nor beyond 31 bits.
-pub(super) fn split_number(text: &str) -> (&str, u32) {
+pub fn split_number(text: &str) -> (&str, u32) {
     let split = text.rsplit_once('_').and_then(|(base, digits)| {
         let plain =
             digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iostore::{PackageId, hash_utf16_lower};
 
 use super::check::Fault;
+use super::edit::intern;
 use super::model::*;
 use crate::PackagePath;
 
@@ -262,29 +263,16 @@ fn refuse_shared_name(
 /// replacing the old names has not done it.
 fn name_anew(package: &Package, step: &Move, renamed: &mut Package) -> Result<(), RenameError> {
     if renamed.name_text(renamed.name) != step.new.as_str() {
-        renamed.name = intern(renamed, step.new.as_str())?;
+        renamed.name = intern(&mut renamed.names, step.new.as_str())?;
     }
     for index in 0..renamed.exports.len() {
         let old = package.name_text(package.exports[index].name);
         let name = renamed.exports[index].name;
         if old == step.old.leaf() && renamed.name_text(name) != step.new.leaf() {
-            renamed.exports[index].name = intern(renamed, step.new.leaf())?;
+            renamed.exports[index].name = intern(&mut renamed.names, step.new.leaf())?;
         }
     }
     Ok(())
-}
-
-fn intern(package: &mut Package, text: &str) -> Result<NameRef, NameError> {
-    let (base, number) = split_number(text);
-    let known = package.names.iter().position(|name| name.text() == base);
-    let index = match known {
-        Some(index) => index,
-        None => {
-            package.names.push(Name::new(base)?);
-            package.names.len() - 1
-        }
-    };
-    Ok(NameRef { index: index as u32, number })
 }
 
 fn replace_public_hashes(package: &Package, renamed: &mut Package) -> Result<(), RenameError> {
@@ -327,7 +315,8 @@ fn replace_imports(package: &Package, renames: &Renames, renamed: &mut Package) 
     }
     renamed.imported = imported.into_iter().map(|(_, _, other)| other).collect();
 
-    let mut hashes: Vec<u64> = Vec::new();
+    // One for each object that is imported: two packages may have objects of one hash.
+    let mut hashes: Vec<(u32, u64)> = Vec::new();
     let mut follow = |object: &mut ObjectIndex| -> Result<(), RenameError> {
         if let ObjectIndex::Package { package: old, hash } = *object {
             let value = package.imported_hashes[hash as usize];
@@ -335,9 +324,9 @@ fn replace_imports(package: &Package, renames: &Renames, renamed: &mut Package) 
                 Some(step) => followed_hash(step, value)?,
                 None => value,
             };
-            let known = hashes.iter().position(|known| *known == value);
+            let known = hashes.iter().position(|known| *known == (hash, value));
             let hash = known.unwrap_or_else(|| {
-                hashes.push(value);
+                hashes.push((hash, value));
                 hashes.len() - 1
             });
             *object = ObjectIndex::Package { package: places[old as usize], hash: hash as u32 };
@@ -353,7 +342,7 @@ fn replace_imports(package: &Package, renames: &Renames, renamed: &mut Package) 
         follow(&mut export.super_object)?;
         follow(&mut export.template)?;
     }
-    renamed.imported_hashes = hashes;
+    renamed.imported_hashes = hashes.into_iter().map(|(_, value)| value).collect();
     Ok(())
 }
 

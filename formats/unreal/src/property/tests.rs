@@ -1,0 +1,1 @@
+//! Proofs of properties that need no data.
