@@ -9,6 +9,7 @@
 //! panic or be made to allocate by a number in them, and whatever it accepts has one reading only.
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod changes;
 pub mod companions;
 pub mod finding;

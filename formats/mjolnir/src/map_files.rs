@@ -105,12 +105,18 @@ fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) ->
             }
         }
         let blocks = pack.field("blocks");
-        for block in blocks.items(0..=usize::MAX, faults).unwrap_or_default() {
+        let mut ids: Vec<&str> = Vec::new();
+        for block in blocks.items(1..=REFERENCES, faults).unwrap_or_default() {
             references = references.saturating_add(1);
             if block.object(faults).is_none() {
                 continue;
             }
-            let id = block.field("id").matching(is_block_id, "a block's id", faults);
+            let id_field = block.field("id");
+            let id = id_field.matching(is_block_id, "a block's id", faults);
+            if id.is_some_and(|id| ids.contains(&id)) {
+                faults.add(&id_field.at, "the block is listed twice");
+            }
+            ids.extend(id);
             if let Some((slug, id)) = slug.zip(id) {
                 let tag = block_tag(slug, id);
                 block.field("tag").matching(|text| text == tag, &tag, faults);

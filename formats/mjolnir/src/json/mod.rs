@@ -17,6 +17,8 @@ use std::ops::RangeInclusive;
 
 pub(crate) use parse::{Value, parse};
 
+const MOST_FAULTS: usize = 1000;
+
 /// One fault of a document: where it is, what was found, what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{at}`: {message}")]
@@ -42,8 +44,11 @@ impl Faults {
         self.push(at, message.into(), true);
     }
 
+    /// Of a document that is wrong everywhere nobody reads to the end, so not all of it is kept.
     fn push(&mut self, at: &str, message: String, unsupported: bool) {
-        self.0.push(Fault { at: at.to_owned(), message, unsupported });
+        if self.0.len() < MOST_FAULTS {
+            self.0.push(Fault { at: at.to_owned(), message, unsupported });
+        }
     }
 }
 
@@ -228,6 +233,7 @@ fn number_of(value: &Value) -> Option<f64> {
 fn bounds(lengths: &RangeInclusive<usize>) -> String {
     match (*lengths.start(), *lengths.end()) {
         (0, usize::MAX) => "any number of".to_owned(),
+        (start, usize::MAX) => format!("at least {start}"),
         (start, end) => format!("{start} to {end}"),
     }
 }

@@ -18,6 +18,13 @@ pub use forge::{Block, Door, ForgePack, Lift, Light, Surface, SurfaceProfile};
 /// The longest `mjolnir.json` that is read.
 pub const LONGEST: usize = 4 << 20;
 
+/// The game types that the loader is known to have. The list need not be whole, so others are no fault.
+pub const KNOWN_MODES: [&str; 6] = ["slayer", "ctf", "oddball", "koth", "king", "race"];
+
+/// The codes of the game's own scenarios, which no map can register.
+const SHIPPED_CODES: [&str; 13] =
+    ["A15", "A30", "A50", "B30", "B40", "C10", "C20", "C45", "D20", "D40", "E10", "E20", "E30"];
+
 /// A release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
@@ -104,6 +111,11 @@ impl MapCode {
     pub fn parse(text: &str) -> Option<Self> {
         let code = <[u8; 3]>::try_from(text.as_bytes()).ok()?;
         code.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).then_some(Self(code))
+    }
+
+    /// Whether the game has a scenario of its own by this code.
+    pub fn is_shipped(self) -> bool {
+        SHIPPED_CODES.iter().any(|code| code.as_bytes() == self.0)
     }
 
     /// The number of the map's chunk: 10000 and the code as a number of base 36.

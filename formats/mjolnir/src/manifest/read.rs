@@ -124,8 +124,12 @@ fn read_deps(field: &Cursor<'_>, faults: &mut Faults) -> Option<Vec<Dep>> {
 
 fn read_map(field: &Cursor<'_>, faults: &mut Faults) -> Option<MapInfo> {
     field.object(faults)?;
-    let code =
-        field.field("code").matching(|text| MapCode::parse(text).is_some(), "three of `A-Z 0-9`", faults);
+    let code_field = field.field("code");
+    let code = code_field.matching(|text| MapCode::parse(text).is_some(), "three of `A-Z 0-9`", faults);
+    let code = code.and_then(MapCode::parse);
+    if code.is_some_and(MapCode::is_shipped) {
+        faults.add(&code_field.at, "the game has a scenario of its own by this code");
+    }
     let title = field.field("title").text(1..=80, faults);
     let mut modes: Vec<String> = Vec::new();
     let mode = |text: &str| {
@@ -150,15 +154,7 @@ fn read_map(field: &Cursor<'_>, faults: &mut Faults) -> Option<MapInfo> {
     let origin = word("origin", MapOrigin::WORDS).and_then(MapOrigin::parse);
     let players = field.optional("players").and_then(|field| read_players(&field, faults));
     let vehicles = field.optional("vehicles").and_then(|field| field.bool(faults));
-    Some(MapInfo {
-        code: MapCode::parse(code?)?,
-        title: title?.to_owned(),
-        modes,
-        size,
-        players,
-        vehicles,
-        origin,
-    })
+    Some(MapInfo { code: code?, title: title?.to_owned(), modes, size, players, vehicles, origin })
 }
 
 fn read_players(field: &Cursor<'_>, faults: &mut Faults) -> Option<Players> {

@@ -20,7 +20,7 @@ use iostore::{ChunkId, ChunkType, PackageId};
 use serde::Deserialize;
 
 use crate::finding::{Code, Finding};
-use crate::manifest::{Fault, Manifest, MapInfo, Payload};
+use crate::manifest::{Fault, KNOWN_MODES, Manifest, MapInfo, Payload};
 use crate::path;
 pub use crate::report::{Report, Verdict};
 use crate::zip::Archive;
@@ -162,13 +162,7 @@ fn check_manifest(archive: &Archive<'_>, context: &Context, report: &mut Report)
     let bytes = member.read();
     read_manifest(&bytes, context, report);
     match &report.manifest {
-        Some(manifest) => {
-            if manifest.summary.as_deref().is_none_or(|summary| summary.trim().is_empty()) {
-                let message = "there is no `summary`; lists show it";
-                report.warning(Code::NoSummary, MANIFEST, message);
-            }
-            matches!(&report.manifest, Some(manifest) if matches!(manifest.payload, Payload::Map(_)))
-        }
+        Some(manifest) => matches!(manifest.payload, Payload::Map(_)),
         None => Manifest::claims_map(&bytes),
     }
 }
@@ -182,6 +176,7 @@ fn read_manifest(bytes: &[u8], context: &Context, report: &mut Report) {
                 let finding = Finding::error(Code::VersionMismatch, message);
                 report.add(finding.in_member(MANIFEST).at("/version"));
             }
+            check_words(&manifest, report);
             report.manifest = Some(manifest);
         }
         Err(faults) => {
@@ -191,6 +186,24 @@ fn read_manifest(bytes: &[u8], context: &Context, report: &mut Report) {
                 report.add(finding.in_member(MANIFEST).at(fault.at));
             }
         }
+    }
+}
+
+/// Looks at what lists show of a release.
+fn check_words(manifest: &Manifest, report: &mut Report) {
+    if manifest.summary.as_deref().is_none_or(|summary| summary.trim().is_empty()) {
+        report.warning(Code::NoSummary, MANIFEST, "there is no `summary`; lists show it");
+    }
+    let Payload::Map(map) = &manifest.payload else {
+        return;
+    };
+    for (index, mode) in
+        map.modes.iter().enumerate().filter(|(_, mode)| !KNOWN_MODES.contains(&mode.as_str()))
+    {
+        let known = KNOWN_MODES.join("`, `");
+        let message = format!("`{mode}` is no game type that is known here; those are `{known}`");
+        let finding = Finding::warning(Code::UnknownMode, message);
+        report.add(finding.in_member(MANIFEST).at(format!("/map/modes/{index}")));
     }
 }
 
@@ -395,7 +408,7 @@ mod tests {
 
     #[test]
     fn marked_builds_are_good_but_not_for_publishing() {
-        let manifest = br#"{"schema_version":1,"name":"x","version":"1.0.0","type":"content",
+        let manifest = br#"{"schema_version":1,"name":"x","version":"1.0.0","type":"content","summary":"s",
             "x_bake":{"stand_ins":["game"],"reduced":true}}"#;
         assert_eq!(codes(&scan_manifest(manifest, &Context::default())), [""; 0]);
         let context = Context { publishable: true, ..Context::default() };
