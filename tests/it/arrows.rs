@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Crate, and the crates of ours that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("bake", &["cache", "engine", "iostore", "mjolnir", "recipes", "rules", "unreal"]),
+    ("bake", &["cache", "engine", "iostore", "mjolnir", "recipes", "release", "rules", "unreal"]),
     ("blam", &["iostore", "unreal", "wire"]),
     ("cache", &[]),
     ("collision", &["wire"]),
@@ -14,6 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("iostore", &["wire"]),
     ("mjolnir", &["iostore", "wire"]),
     ("recipes", &["engine"]),
+    ("release", &["iostore", "mjolnir", "unreal"]),
     ("rules", &["engine", "iostore", "mjolnir", "unreal", "wire"]),
     ("test-support", &[]),
     ("unreal", &["iostore", "wire"]),
@@ -25,6 +26,7 @@ const STRANGERS: &[(&str, &[&str])] = &[
     ("engine", &["toml", "toml_edit", "clap", "indicatif", "annotate-snippets"]),
     ("cache", &["toml", "clap", "indicatif", "petgraph"]),
     ("recipes", &["clap", "indicatif"]),
+    ("release", &["clap", "indicatif", "toml"]),
     ("rules", &["toml", "clap", "indicatif", "sled"]),
     ("blam", &["clap", "toml", "rayon"]),
     ("wire", &["serde", "toml", "clap"]),
