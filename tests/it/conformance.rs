@@ -33,10 +33,15 @@ const CLAIMED: &[(&str, &str, &str)] = &[
     ("ue58", "*.utoc", "iostore: conformance"),
     ("ue58", "*.ucas", "iostore: conformance"),
     ("ue58", "*.expected.json", "iostore: conformance"),
+    ("ue58", "*.usmap", "unreal: conformance"),
+    ("ue58", "usmap.json", "unreal: conformance"),
+    ("ue58", "packages.json", "unreal: conformance"),
+    ("ue58/patch", "packages-*.json", "unreal: conformance"),
     ("ue58/patch", "*.utoc", "iostore: conformance"),
     ("ue58/patch", "*.ucas", "iostore: conformance"),
     ("ue58/patch", "*.expected.json", "iostore: conformance"),
     ("ue58/patch", "precedence.json", "iostore: conformance"),
+    ("usmap", "*.usmap", "unreal: conformance"),
 ];
 
 /// What is not built yet. This list shrinks to nothing.
@@ -45,11 +50,8 @@ const WAITING: &[(&str, &str, &str)] = &[
     ("ce-map*", "*", "maps of Halo CE"),
     ("collision", "*", "collision"),
     ("sound", "*", "sounds"),
-    ("usmap", "*.usmap", "type mappings"),
-    ("ue55-expect", "*.json", "meshes and textures"),
-    ("ue58", "*.usmap", "type mappings"),
-    ("ue58", "*.json", "packages of later engines, meshes, textures, type mappings"),
-    ("ue58/patch", "packages-*.json", "packages of later engines"),
+    ("ue55-expect", "*.json", "meshes and textures beyond their properties"),
+    ("ue58", "*.json", "meshes and textures beyond their properties"),
     ("ue58/source", "*.png", "textures"),
 ];
 

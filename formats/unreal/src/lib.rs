@@ -7,6 +7,8 @@
 pub mod package;
 mod path;
 pub mod property;
+mod script;
 pub mod usmap;
 
 pub use path::{PackagePath, PathError};
+pub use script::ScriptObjects;

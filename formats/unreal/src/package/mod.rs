@@ -27,4 +27,5 @@ pub use model::{
     NameRef, ObjectIndex, Package,
 };
 pub use read::Limits;
+pub(crate) use read::name_batch;
 pub use rename::{RenameError, Renames, rename};

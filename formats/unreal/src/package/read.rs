@@ -233,7 +233,7 @@ fn name_ref(r: &mut Reader<'_>, field: &str) -> Result<NameRef, ReadError> {
     Ok(NameRef { index: r.u32(field)?, number: r.u32(field)? })
 }
 
-fn name_batch(r: &mut Reader<'_>, section: &'static str) -> Result<Vec<Name>, ReadError> {
+pub(crate) fn name_batch(r: &mut Reader<'_>, section: &'static str) -> Result<Vec<Name>, ReadError> {
     let n = r.u32("name count")?;
     if n == 0 {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
-//! Unpacks the body of a file: what comes out has exactly the size that the header states, and no more is
-//! ever held.
+//! Unpacks the body of a file: what comes out has exactly the size that the header states, which the caller
+//! has bounded, and no more is ever held.
 #![deny(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -10,6 +10,7 @@
 
 use std::io::Read;
 
+use iostore::{Decompressor, Oodle};
 use wire::{ReadError, Reader};
 
 /// How much of a brotli stream is looked at a time.
@@ -27,6 +28,15 @@ pub(super) fn zstd(r: &Reader<'_>, size: u64) -> Result<Vec<u8>, ReadError> {
     match decoder {
         Ok(decoder) => exactly(r, "zstd", size, decoder),
         Err(error) => Err(r.malformed("zstd", error.to_string())),
+    }
+}
+
+/// One Oodle stream. It has no checksum: that its bytes are right shows when they are read.
+pub(super) fn oodle(r: &Reader<'_>, size: u64) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
+    match Oodle.decompress("Oodle", r.rest(), &mut bytes) {
+        Ok(()) => Ok(bytes),
+        Err(error) => Err(r.malformed("oodle", error.to_string())),
     }
 }
 

@@ -5,8 +5,8 @@
 //! spell some differently. Invariant: `File::read(&write(&mappings))?.mappings == mappings`, and writing again
 //! gives the same bytes.
 //!
-//! From the published description of the format and from two files, both read to their ends. Known gaps: Oodle
-//! is refused by name; extensions after the structs are measured and left alone.
+//! From the published description of the format and from two files, both read to their ends. Known gaps:
+//! extensions after the structs are measured and left alone.
 
 mod check;
 mod decompress;

@@ -1,4 +1,4 @@
-//! Reads a file of mappings, in all versions and compressions but Oodle.
+//! Reads a file of mappings, in all versions and compressions.
 #![deny(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -115,9 +115,8 @@ impl File {
                 return Err(packed.malformed("decompressed size", message));
             }
             Compression::Oodle => {
-                let message = "Oodle is not unpacked here: dump the mappings without compression, with \
-                               brotli or with zstd";
-                return Err(packed.unsupported("compression", message));
+                unpacked = decompress::oodle(&packed, body_bytes.into())?;
+                Reader::new(&unpacked, "unpacked body")
             }
             Compression::Brotli => {
                 unpacked = decompress::brotli(&packed, body_bytes.into())?;

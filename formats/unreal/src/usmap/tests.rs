@@ -221,6 +221,11 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     [&frame[..5], &size, &block.to_le_bytes()[..3], bytes].concat()
 }
 
+/// An Oodle stream of bytes that could not be shrunk.
+fn oodle(bytes: &[u8]) -> Vec<u8> {
+    [&[0xcc, 0x06], bytes].concat()
+}
+
 #[test]
 fn packed_files_are_read() {
     let plain = write(&small());
@@ -249,8 +254,13 @@ fn packed_files_are_read() {
             assert!(error.message.contains(expected), "{error}");
         }
     }
-    let error = read(&pack(1, plain[16..].to_vec())).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Unsupported);
+    let bytes = pack(1, oodle(&plain[16..]));
+    let file = read(&bytes).unwrap();
+    assert_eq!((file.compression, file.mappings), (Compression::Oodle, small()));
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err(), "{length}");
+    }
+    assert_eq!(read(&pack(1, plain[16..].to_vec())).unwrap_err().kind, ErrorKind::Malformed);
     let error = read(&pack(4, plain[16..].to_vec())).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Unsupported);
     let mut bomb = pack(3, zstd(&plain[16..]));
