@@ -10,6 +10,8 @@ use iostore::{Chunk, ChunkType, Limits, Toc};
 use rayon::prelude::*;
 use unreal::PackagePath;
 
+use crate::donors::containers_text;
+
 /// A container of the game.
 pub(crate) struct Container {
     /// The name of its files without extension.
@@ -71,8 +73,9 @@ pub(crate) fn in_file(error: std::io::Error, at: &str) -> RuleError {
 }
 
 /// A chunk of a package.
-pub(crate) struct Part {
-    pub(crate) kind: ChunkType,
+pub struct Part {
+    /// What it holds.
+    pub kind: ChunkType,
     /// Index of its container.
     pub(crate) container: usize,
     /// Its index in that container.
@@ -94,7 +97,7 @@ pub(crate) fn locate(containers: &[Container], path: &PackagePath) -> Option<Vec
 }
 
 /// The error for packages that no container has: it names all of them, and what they may be a slip of.
-pub(crate) fn missing(containers: &[Container], absent: &[&PackagePath], external: &str) -> RuleError {
+pub(crate) fn missing(containers: &[Container], absent: &[PackagePath], external: &str) -> RuleError {
     let known: BTreeSet<String> = containers.iter().flat_map(packages).map(|path| path.to_string()).collect();
     let near = |path: &PackagePath| {
         let leaf = |other: &&String| {
@@ -104,10 +107,7 @@ pub(crate) fn missing(containers: &[Container], absent: &[&PackagePath], externa
         let slip = || schema::did_you_mean(path.as_str(), known.iter().map(String::as_str));
         if same_leaf.is_empty() { slip().into_iter().collect() } else { same_leaf }
     };
-    let searched = match containers.len() {
-        1 => "1 container".to_owned(),
-        count => format!("{count} containers"),
-    };
+    let searched = containers_text(containers.len());
     let what = match absent {
         [path] => format!("no package `{path}`"),
         several => format!("none of {} packages that are asked for", several.len()),
@@ -122,7 +122,7 @@ pub(crate) fn missing(containers: &[Container], absent: &[&PackagePath], externa
 }
 
 /// The packages that a container names.
-fn packages(container: &Container) -> impl Iterator<Item = PackagePath> {
+pub(crate) fn packages(container: &Container) -> impl Iterator<Item = PackagePath> {
     let chunks = container.toc.chunks().iter().enumerate();
     let packages = chunks.filter(|(_, chunk)| chunk.id.kind() == ChunkType::ExportBundleData);
     packages.filter_map(|(index, _)| PackagePath::of_file(&container.toc.path(index)?))

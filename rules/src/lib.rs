@@ -4,9 +4,11 @@
 //! outputs. It sees no recipe, no folder, no environment and no clock.
 
 mod archive_and_verify;
+pub mod donors;
 mod exec;
 mod extract_donors;
 mod game;
+mod glob;
 mod manifest;
 mod members;
 mod pack;

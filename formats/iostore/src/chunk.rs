@@ -1,6 +1,6 @@
 //! Reading chunks: from a table of contents and the `.ucas` files to the bytes of one chunk.
 //!
-//! It reads the blocks of the chunk that is asked for and no other bytes, holds one block at a time,
+//! It reads the blocks of the chunk that is asked for and no other bytes, holds a mebibyte of them at a time,
 //! and gives nothing out as good before the chunk's hash agrees. It opens no files: a [`ReadAt`] is
 //! whatever the caller has. Stored and Zlib blocks are decoded here, others by a [`Decompressor`] that
 //! the caller brings.
@@ -16,6 +16,9 @@ use std::io;
 
 use crate::toc::{Block, Chunk, Limits, Toc};
 use crate::{ChunkHash, ChunkId};
+
+/// The most that is read at once, unless a single block is longer.
+const AT_ONCE: u32 = 1 << 20;
 
 /// Bytes that can be read from any place.
 pub trait ReadAt: Sync {
@@ -209,18 +212,22 @@ impl<'a> ChunkReader<'a> {
         let (first, blocks) = self.toc.blocks_of(index).unwrap_or_default();
         let mut hasher = blake3::Hasher::new();
         let (mut raw, mut decoded) = (Vec::new(), Vec::new());
-        for (number, block) in (first..).zip(blocks) {
-            self.load(number, *block, &mut raw)?;
+        let mut rest = (first..).zip(blocks.iter().copied()).peekable();
+        while let Some((number, mut block)) = rest.next() {
+            // Stored blocks that lie end to end are read at once.
+            while let Some((_, next)) = rest.next_if(|(_, next)| self.goes_on(block, *next)) {
+                block.compressed_size = block.compressed_size.saturating_add(next.compressed_size);
+            }
+            self.load(number, block, &mut raw)?;
             let bytes = match usize::from(block.method).checked_sub(1) {
                 None => &raw,
                 Some(method) => {
-                    decoded.clear();
                     decoded.resize(size(block.uncompressed_size), 0);
                     self.decode(number, method, &raw, &mut decoded)?;
                     &decoded
                 }
             };
-            hasher.update(bytes);
+            ChunkHash::absorb(&mut hasher, bytes);
             output.write_all(bytes).map_err(ChunkError::Write)?;
         }
         let found = ChunkHash::finish(&hasher);
@@ -235,8 +242,23 @@ impl<'a> ChunkReader<'a> {
         chunks.get(index).ok_or(ChunkError::NotFound { index, count: chunks.len() })
     }
 
-    /// Reads a block as it is stored into `raw`.
-    fn load(&self, number: usize, block: Block, raw: &mut Vec<u8>) -> Result<(), ChunkError> {
+    /// Whether `next` is stored like `block` and right behind it, so that one read gives both.
+    fn goes_on(&self, block: Block, next: Block) -> bool {
+        let end = block.offset.saturating_add(block.compressed_size.into());
+        let together = block.compressed_size.saturating_add(next.compressed_size);
+        let whole = Block { compressed_size: together, ..block };
+        block.method == 0
+            && next.method == 0
+            && next.offset == end
+            && together <= AT_ONCE
+            // A block that is not there is told by its own number.
+            && self.place(0, whole).is_ok_and(|(_, start)| {
+                start.checked_add(together.into()).is_some_and(|end| end <= self.toc.partition_size())
+            })
+    }
+
+    /// The file that a block is in, and where.
+    fn place(&self, number: usize, block: Block) -> Result<(&'a dyn ReadAt, u64), ChunkError> {
         let missing = |partition| ChunkError::MissingPartition {
             block: number,
             partition,
@@ -255,7 +277,12 @@ impl<'a> ChunkReader<'a> {
         if end > file.len() {
             return Err(ChunkError::Truncated { block: number, partition, start, end, length: file.len() });
         }
-        raw.clear();
+        Ok((*file, start))
+    }
+
+    /// Reads a block as it is stored into `raw`.
+    fn load(&self, number: usize, block: Block, raw: &mut Vec<u8>) -> Result<(), ChunkError> {
+        let (file, start) = self.place(number, block)?;
         raw.resize(size(block.compressed_size), 0);
         file.read_at(start, raw).map_err(|source| ChunkError::Read { block: number, source })
     }

@@ -182,15 +182,20 @@ impl ChunkHash {
     /// The hash of a chunk's uncompressed bytes. Long ones are hashed on all threads; the hash is the
     /// same on any number.
     pub fn of(bytes: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        Self::absorb(&mut hasher, bytes);
+        Self::finish(&hasher)
+    }
+
+    /// Adds bytes to a hash.
+    pub(crate) fn absorb(hasher: &mut blake3::Hasher, bytes: &[u8]) {
         /// Below this, sharing the work costs more than it saves.
         const SHARED: usize = 128 * 1024;
-        let mut hasher = blake3::Hasher::new();
         if bytes.len() < SHARED {
             hasher.update(bytes);
         } else {
             hasher.update_rayon(bytes);
         }
-        Self::finish(&hasher)
     }
 
     pub(crate) fn finish(hasher: &blake3::Hasher) -> Self {

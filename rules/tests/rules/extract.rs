@@ -6,9 +6,9 @@ use engine::Facts;
 use iostore::{Builder, ChunkType, Limits, Package, Toc};
 use rules::stand_in_game;
 use serde_json::{Value, json};
-use unreal::PackagePath;
+use unreal::{PackagePath, package};
 
-use crate::harness::{Bench, Game, said};
+use crate::harness::{Bench, Game, Reads, said};
 
 const RULE: &str = "extract-donors";
 
@@ -37,6 +37,19 @@ fn packages(game: &Game) -> Vec<String> {
     found
 }
 
+/// Reads in order, those that lie end to end as one: how many reads it takes is no matter.
+fn joined(mut reads: Reads) -> Reads {
+    reads.sort();
+    let mut joined: Reads = Vec::new();
+    for (file, offset, length) in reads {
+        match joined.last_mut().filter(|last| last.0 == file && last.1 + last.2 == offset) {
+            Some(last) => last.2 += length,
+            None => joined.push((file, offset, length)),
+        }
+    }
+    joined
+}
+
 /// The tables of contents alone identify, and fetching one donor reads the blocks of its chunks and no other
 /// byte of any `.ucas`.
 fn reads_only_what_it_takes(game: &Game) {
@@ -63,9 +76,7 @@ fn reads_only_what_it_takes(game: &Game) {
         }
         let mut reads = game.take_reads();
         reads.retain(|(file, ..)| file.ends_with(".ucas"));
-        reads.sort();
-        taken.sort();
-        assert_eq!(reads, taken, "{package}");
+        assert_eq!(joined(reads), joined(taken), "{package}");
         together.extend(ran.facts);
     }
     assert_eq!(together, facts);
@@ -242,6 +253,104 @@ fn broken_containers_are_named_with_the_place() {
         "{text}"
     );
     assert!(text.contains("truncated: block "), "{text}");
+}
+
+/// A game with packages under these paths.
+fn game_of(paths: &[&str]) -> Game {
+    let donor = stand_in_game::packages().into_iter().find(|made| made.path.ends_with("/T_Checker")).unwrap();
+    let donor = package::Package::read(&donor.zen, &package::Limits::default()).unwrap();
+    let renamed = |path: &&str| {
+        let to = [(donor.path().unwrap(), PackagePath::parse(path).unwrap())];
+        package::rename(&donor, &package::Renames::new(to).unwrap()).unwrap().write()
+    };
+    let zen: Vec<Vec<u8>> = paths.iter().map(renamed).collect();
+    let packages = paths.iter().zip(&zen).map(|(path, zen)| Package::new(path, zen));
+    let builder = packages.fold(Builder::new("pakchunk0-Windows"), Builder::package);
+    let mut ucas = Vec::new();
+    let utoc = builder.write(&mut ucas).unwrap();
+    let files = [("pakchunk0-Windows.utoc", utoc), ("pakchunk0-Windows.ucas", ucas)];
+    Game::of(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+}
+
+const CRATE: &str = "/Game/Tags/objects/crates/crate_space_a/crate_space_a-";
+
+#[test]
+fn groups_filters_and_tags_are_taken() {
+    let bench = Bench::new();
+    let paths = [
+        format!("{CRATE}collision_model"),
+        format!("{CRATE}crate"),
+        "/Game/Tags/objects/crates/box/box-collision_model".to_owned(),
+        "/Game/Tags/objects/doors/box/box-collision_model".to_owned(),
+        "/Game/Props/crate_space_a".to_owned(),
+    ];
+    let game = game_of(&paths.each_ref().map(String::as_str));
+    let descriptors = |given: Value| {
+        let ran = bench.import(RULE, given, &game).unwrap();
+        let files = bench.files(&ran, "descriptors");
+        assert_eq!(bench.files(&ran, "packages").len(), files.len());
+        let texts = files.into_values().map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap());
+        texts
+            .map(|value| format!("{} {}", value["name"].as_str().unwrap(), value["group"]))
+            .collect::<Vec<_>>()
+    };
+    let taken = [r#"crate_space_a-collision_model "collision_model""#];
+    for given in [
+        json!({"select": [{"group": "collision_model", "filter": "Crate_Space_a"}]}),
+        json!({"select": [{"filter": "/Game/Tags/**/crate_space_a/*-collision_model"}]}),
+        json!({"donors": [{"tag": "objects/crates/crate_space_a/crate_space_a.collision_model"}]}),
+        json!({"donors": [{"tag": r"objects\crates\crate_space_a\crate_space_a.collision_model"}]}),
+        json!({"donors": [{"package": paths[0]}], "select": [{"filter": paths[0]}]}),
+    ] {
+        assert_eq!(descriptors(given.clone()), taken, "{given}");
+    }
+    // What is called alike is called by its whole path.
+    assert_eq!(
+        descriptors(json!({"select": [{"group": "collision_model"}]})),
+        [
+            r#"Game.Tags.objects.crates.box.box-collision_model "collision_model""#,
+            r#"Game.Tags.objects.doors.box.box-collision_model "collision_model""#,
+            r#"crate_space_a-collision_model "collision_model""#,
+        ]
+    );
+    let facts = |given| bench.identify(RULE, given, &game.without(".ucas")).unwrap();
+    assert_eq!(facts(json!({"select": [{"filter": "crate"}]})).len(), 4);
+    let none = json!({"select": [{"group": "scenery", "filter": "crate"}]});
+    assert_eq!(
+        said(bench.identify(RULE, none, &game)),
+        "@game has no package of the group `scenery` called `crate`\n  1 container searched"
+    );
+}
+
+#[test]
+fn wrong_selections_are_found_with_the_rest() {
+    let given = json!({
+        "donors": [
+            {"package": "/Game/A/CON", "name": "x"},
+            {"package": "/Game/A/X", "name": ".."},
+            {"package": "/Game/A/Y", "name": "nul.txt"},
+            {"package": "/Game/A/Z", "tag": "a.b"},
+            {"tag": "objects/a"},
+            {"name": "y"},
+            {"package": "/Game/A/W", "name": "w"},
+            {"package": "/Game/B/W", "name": "W"},
+        ],
+        "select": [{}, {"filter": ""}, {"group": "", "filter": "a"}],
+    });
+    let found = Bench::new().mistakes(RULE, given).join("\n");
+    assert_eq!(
+        found,
+        "`donors[0].package`: `/Game/A/CON` is not a package path: component `CON`: it is the name of a Windows device\n\
+         `donors[1].name`: `..` cannot be a name: it leads elsewhere\n\
+         `donors[2].name`: `nul.txt` cannot be a name: it is the name of a Windows device\n\
+         `donors[3].tag`: `package` is given as well\n\
+         `donors[4].tag`: `objects/a` is no tag: expected a path and a group, such as `objects/a/b.scenery`\n\
+         `donors[5].package`: neither `package` nor `tag` is given\n\
+         `donors[7].name`: two donors are called `W`\n\
+         `select[0].filter`: neither `filter` nor `group` is given\n\
+         `select[1].filter`: it is empty, and every package has that in its path\n\
+         `select[2].group`: it is empty"
+    );
 }
 
 #[test]
