@@ -168,6 +168,16 @@ pub(crate) struct How {
     /// Run these steps even if their results are known
     #[arg(long, value_name = "LABEL")]
     pub(crate) rerun: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sign: Sign,
+}
+
+/// What archives are signed with.
+#[derive(Args, Clone, Default)]
+pub(crate) struct Sign {
+    /// Sign with this device's key, that of the game's tools; Windows alone has one
+    #[arg(long = "sign", conflicts_with = "sign_seed")]
+    pub(crate) device: bool,
     /// Sign with the seed in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) sign_seed: Option<PathBuf>,
@@ -392,11 +402,17 @@ pub(crate) enum SigningKeys {
     New {
         /// The file [default: bake/signing-seed in the user's configuration folder]
         file: Option<PathBuf>,
+        /// Make this device's key instead, for the game's tools, too; Windows alone keeps one
+        #[arg(long, conflicts_with = "file")]
+        device: bool,
     },
-    /// Show the public key and its fingerprint
+    /// Show the key that builds sign with: where it lies, its public half, its fingerprint
     Show {
         /// The seed's file [default: what the settings name]
         file: Option<PathBuf>,
+        /// This device's key
+        #[arg(long, conflicts_with = "file")]
+        device: bool,
     },
 }
 

@@ -8,6 +8,7 @@ use crate::count::count;
 use crate::fail::{Exit, Fail};
 use crate::session::{Session, environment, store_path};
 use crate::shell::Shell;
+use crate::signing;
 
 /// How something stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -47,14 +48,21 @@ pub(crate) fn run(args: &Doctor, cli: &Cli, product: &Product, shell: &Shell) ->
         Err(why) => found("sandbox", State::Less, why).mend("`exec` steps need --no-sandbox here"),
     });
     if let Some(session) = &session {
-        all.push(match &session.settings.seed_file {
+        all.push(match &session.settings.signing_key {
             None => found("signing", State::Less, "no key is configured: archives are unsigned")
                 .mend("`bake signing-keys new`"),
-            Some(file) => match crate::signing::Key::find(session, None, None) {
-                Ok(_) => found("signing", State::Good, file.display().to_string()),
-                Err(_) => found("signing", State::Bad, format!("`{}` holds no key", file.display()))
-                    .mend("`bake signing-keys new`, or correct [signing] seed_file"),
-            },
+            Some(set) => {
+                let found_at = signing::Place::of(&set.key);
+                let opened = found_at.open();
+                let mend = "`bake signing-keys new`, or correct [signing] of the settings";
+                match (opened, found_at.warning()) {
+                    (Ok(_), None) => found("signing", State::Good, found_at.to_string()),
+                    (Ok(_), Some(warning)) => {
+                        found("signing", State::Less, warning.message).mend(warning.help)
+                    }
+                    (Err(fail), _) => found("signing", State::Bad, fail.words()).mend(mend),
+                }
+            }
         });
     }
     if args.json {
@@ -165,9 +173,6 @@ fn store(cli: &Cli, session: Option<&Session<'_>>, all: &mut Vec<Found>) {
     });
     all.push(match opened {
         Ok(path) => found("store", State::Good, path.display().to_string()),
-        Err(fail) => {
-            let words = fail.failures.into_iter().map(|failure| failure.message).collect::<Vec<_>>();
-            found("store", State::Bad, words.join(", ")).mend("name another folder with BAKE_STORE")
-        }
+        Err(fail) => found("store", State::Bad, fail.words()).mend("name another folder with BAKE_STORE"),
     });
 }

@@ -184,7 +184,7 @@ impl<'s> Driver<'s> {
             if how.rerun.is_empty() { Vec::new() } else { session.workspace()?.resolve(&how.rerun)? };
         Ok(Setup {
             session,
-            key: Key::find(session, how.sign_seed.as_deref(), how.signed_at.as_deref())?,
+            key: Key::find(session, &how.sign)?,
             forced,
             store: Leased::new(&self.store)?,
             history: Memory::new(&self.store, session.id()),

@@ -64,6 +64,11 @@ impl Fail {
         self
     }
 
+    /// What failed, in one line.
+    pub(crate) fn words(&self) -> String {
+        self.failures.iter().map(|failure| &failure.message[..]).collect::<Vec<_>>().join(", ")
+    }
+
     #[must_use]
     pub(crate) fn detail(mut self, line: impl Into<String>) -> Self {
         if let Some(failure) = self.failures.last_mut() {

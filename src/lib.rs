@@ -9,6 +9,7 @@ mod clean;
 mod cli;
 mod completions;
 mod count;
+mod device_key;
 mod doctor;
 mod driver;
 mod dump;

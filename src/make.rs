@@ -17,6 +17,7 @@ use crate::report::{self, Account};
 use crate::run_action::Half;
 use crate::session::Session;
 use crate::shell::Shell;
+use crate::signing;
 use crate::trace::Trace;
 use crate::why::BuildLog;
 
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
     }
     let started = Instant::now();
     driver::watch_for_interrupts(shell);
+    signing::warn(session, &args.how.sign, shell);
     let driver = Driver::open(session)?;
     let out = session.out(args.out.as_deref());
     let half = Half;

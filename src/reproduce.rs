@@ -100,13 +100,16 @@ fn how(how: &How, line: &mut Vec<OsString>) {
     if how.no_sandbox {
         line.push("--no-sandbox".into());
     }
-    if let Some(file) = &how.sign_seed {
+    if how.sign.device {
+        line.push("--sign".into());
+    }
+    if let Some(file) = &how.sign.sign_seed {
         line.extend([
             "--sign-seed".into(),
             std::path::absolute(file).unwrap_or_else(|_| file.clone()).into(),
         ]);
     }
-    if let Some(time) = &how.signed_at {
+    if let Some(time) = &how.sign.signed_at {
         line.extend(["--signed-at".into(), time.into()]);
     }
 }

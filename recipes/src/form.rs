@@ -220,6 +220,8 @@ pub(crate) struct StoreForm {
 pub(crate) struct SigningForm {
     /// A file with the seed to sign with.
     pub(crate) seed_file: Option<String>,
+    /// Whether to sign with this device's key, that of the game's tools.
+    pub(crate) device_key: Option<bool>,
 }
 
 /// What was read of a document, and which places were left out because they are wrong.

@@ -26,5 +26,5 @@ pub use diagnostic::{Diagnostic, Owner, Place, Severity, SourceFile, render};
 pub use editor::{recipe_schema, settings_schema};
 pub use lock::{Difference, Entries, Lock, LockError};
 pub use plan::{Options, Planned, Signing};
-pub use settings::{ExternalPath, Settings, external_variable, parse_size};
+pub use settings::{ExternalPath, Settings, SigningKey, SigningSet, external_variable, parse_size};
 pub use workspace::Workspace;

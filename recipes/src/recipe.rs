@@ -439,8 +439,22 @@ fn is_code(text: &str) -> bool {
     text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
+/// Whether it is a moment of the calendar in the form `2026-08-02T00:00:00Z`.
 fn is_time(text: &str) -> bool {
     let form = "0000-00-00T00:00:00Z";
     let fits = |(found, form): (u8, u8)| if form == b'0' { found.is_ascii_digit() } else { found == form };
-    text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+    if text.len() != form.len() || !text.bytes().zip(form.bytes()).all(fits) {
+        return false;
+    }
+    let number = |at: usize, length: usize| text[at..at + length].parse::<u32>().unwrap_or(u32::MAX);
+    let (year, month) = (number(0, 4), number(5, 2));
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        2 if leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    };
+    (1..=days).contains(&number(8, 2)) && number(11, 2) < 24 && number(14, 2) < 60 && number(17, 2) < 60
 }

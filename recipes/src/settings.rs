@@ -31,8 +31,26 @@ pub struct Settings {
     pub store_path: Option<PathBuf>,
     /// The store's size cap in bytes.
     pub store_size: Option<u64>,
-    /// The file with the seed to sign with.
-    pub seed_file: Option<PathBuf>,
+    /// The key to sign with.
+    pub signing_key: Option<SigningSet>,
+}
+
+/// A key to sign with, and where that was said.
+#[derive(Clone, Debug)]
+pub struct SigningSet {
+    /// The key.
+    pub key: SigningKey,
+    /// The file of settings.
+    pub file: String,
+}
+
+/// A key to sign with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SigningKey {
+    /// The seed in this file.
+    SeedFile(PathBuf),
+    /// The device's, that of the game's tools.
+    Device,
 }
 
 /// Where an external lies.
@@ -103,7 +121,23 @@ impl Settings {
         }
         self.tools.extend(form.tools.into_iter().map(|(name, path)| (name, root.join(path))));
         self.store_path = form.store.path.map(|path| root.join(path)).or(self.store_path.take());
-        self.seed_file = form.signing.seed_file.map(|path| root.join(path)).or(self.seed_file.take());
+        let device = form.signing.device_key;
+        let key = match (form.signing.seed_file, device) {
+            (Some(_), Some(true)) => {
+                let error = Diagnostic::error("two keys to sign with: one of them must go");
+                let place = document.value_place(&keys(&["signing", "device_key"]));
+                diagnostics.push(error.at(place).label("`seed_file` is another"));
+                None
+            }
+            (Some(path), _) => Some(SigningKey::SeedFile(root.join(path))),
+            (None, Some(true)) => Some(SigningKey::Device),
+            (None, _) => None,
+        };
+        if let Some(key) = key {
+            self.signing_key = Some(SigningSet { key, file: file.to_owned() });
+        } else if device == Some(false) {
+            self.signing_key.take_if(|set| set.key == SigningKey::Device);
+        }
         if let Some(text) = form.store.size {
             self.store_size = parse_size(&text);
             if self.store_size.is_none() {
