@@ -99,8 +99,7 @@ pub(crate) struct StructDef<'a> {
 
 /// A block, as a layout lists it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockDef<'a> {
-    pub name: &'a str,
+pub(crate) struct BlockDef {
     pub maximum: u32,
     pub element: u32,
 }
@@ -160,10 +159,10 @@ impl<'a> Layout<'a> {
     }
 
     /// The block `index`.
-    pub(crate) fn block_def(&self, index: u32, at: u64, field: &str) -> Result<BlockDef<'a>, ReadError> {
+    pub(crate) fn block_def(&self, index: u32, at: u64, field: &str) -> Result<BlockDef, ReadError> {
         let mut r = self.record(BLOCKS, index, at, field)?;
-        let name = self.string(r.u32("name")?, &r, "name")?;
-        Ok(BlockDef { name, maximum: r.u32("maximum")?, element: r.u32("struct")? })
+        self.string(r.u32("name")?, &r, "name")?;
+        Ok(BlockDef { maximum: r.u32("maximum")?, element: r.u32("struct")? })
     }
 
     /// Count and struct of the array `index`.

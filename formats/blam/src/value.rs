@@ -167,6 +167,11 @@ impl Elements<'_, '_> {
         self.left
     }
 
+    /// Whether the fields of the elements can have sections.
+    pub(crate) fn has_sections(&self) -> bool {
+        self.def.sections > 0
+    }
+
     fn sections(&mut self) -> Result<Sections, ReadError> {
         match &mut self.source {
             Source::None => Ok(Sections::ABSENT),
@@ -267,6 +272,16 @@ impl<'t, 'a> Field<'t, 'a> {
 
     fn array<const N: usize>(&self, at: u64) -> Result<[u8; N], ReadError> {
         self.tag.rope.array(self.at.saturating_add(at)).ok_or_else(|| self.gone())
+    }
+
+    /// The word at `at` in place.
+    pub(crate) fn word(&self, at: u64) -> Result<u32, ReadError> {
+        self.array(at).map(u32::from_le_bytes)
+    }
+
+    /// How many elements a block may have; 0 for any number.
+    pub(crate) fn maximum(&self) -> Result<u32, ReadError> {
+        Ok(self.tag.layout.block_def(self.def.aux, self.at, self.def.name)?.maximum)
     }
 
     /// The content of the section, without the NUL that may close a text.

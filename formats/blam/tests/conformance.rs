@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use blam::{Edit, Script, Tag, Work};
+use blam::{Edit, Group, Script, Tag, TagName, Work, Wrapper, append_preload, clone_wrapper};
 use serde_json::Value;
+use unreal::package::{Limits, Package};
+use unreal::usmap::{self, Mappings};
 
 fn folders() -> Vec<PathBuf> {
     let Some(root) = test_support::conformance("blam-tag") else {
@@ -160,5 +162,108 @@ fn scripts_are_replaced_as_expected() {
         .unwrap();
         assert_eq!(tag.len(), case["size"].as_u64().unwrap());
         assert_eq!(sha256(&tag.write()), case["sha256"]);
+    }
+}
+
+fn mappings() -> Option<Mappings> {
+    let folder = test_support::conformance("usmap")?;
+    let file = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = file.into_iter().find(|path| path.extension().is_some_and(|found| found == "usmap"))?;
+    let bytes = std::fs::read(file).unwrap();
+    Some(usmap::File::read(&bytes, &usmap::Limits::default()).unwrap().mappings)
+}
+
+fn package(path: &Path) -> (Vec<u8>, Package) {
+    let bytes = std::fs::read(path).unwrap();
+    let package = Package::read(&bytes, &Limits::default()).unwrap();
+    (bytes, package)
+}
+
+/// All wrappers say what their tag and the lists beside them say, and are made anew byte for byte; those that
+/// were appended to have their imports in another order.
+#[test]
+fn wrappers_are_read_and_made_as_they_were() {
+    let Some(mappings) = mappings() else { return };
+    for path in files("uasset") {
+        let name = path.display().to_string();
+        let (bytes, package) = package(&path);
+        let wrapper = Wrapper::read(&package, &mappings).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Ok(tag) = std::fs::read(path.with_extension("ubulk")) {
+            let tag = Tag::read(&tag).unwrap();
+            let group = TagName::of_package(&wrapper.package).unwrap().group();
+            assert_eq!((wrapper.tag_bytes, group.code), (tag.len(), tag.header().group), "{name}");
+            // What a tag loads is what it refers to, where that is there.
+            let mut references = tag
+                .references()
+                .unwrap()
+                .into_iter()
+                .filter_map(|reference| TagName::of_reference(&reference).ok()?.package().ok());
+            for package in &wrapper.preload {
+                assert!(references.any(|reference| reference.id() == package.id()), "{name}: {package}");
+            }
+        }
+        let anew = wrapper.build(&mappings).unwrap();
+        if !name.ends_with(".preload.uasset") {
+            test_support::assert_bytes_eq(&name, &anew.write(), &bytes);
+        }
+        assert_eq!(Wrapper::read(&anew, &mappings).unwrap(), wrapper, "{name}");
+    }
+}
+
+fn group_of(wrapper: &Wrapper) -> Group {
+    TagName::of_package(&wrapper.package).unwrap().group()
+}
+
+/// `A-x.uasset` and `B-x.uasset` are clones of each other; `B-x.preload.uasset` is `B-x.uasset` with the
+/// packages appended that it lists in addition.
+#[test]
+fn wrappers_are_cloned_and_appended_to_byte_for_byte() {
+    let Some(mappings) = mappings() else { return };
+    let paths = files("uasset");
+    let mut clones = 0;
+    for donor in &paths {
+        let (donor_bytes, donor) = package(donor);
+        let wrapper = Wrapper::read(&donor, &mappings).unwrap();
+        for path in paths.iter() {
+            let (bytes, other) = package(path);
+            let other = Wrapper::read(&other, &mappings).unwrap();
+            let same = (&other.preload, &other.actor, group_of(&other))
+                == (&wrapper.preload, &wrapper.actor, group_of(&wrapper));
+            let lengths = |wrapper: &Wrapper| (wrapper.package.as_str().len(), wrapper.package.leaf().len());
+            if same && group_of(&other).is_generated() && lengths(&other) == lengths(&wrapper) {
+                let clone = clone_wrapper(&donor, &other.package, other.tag_bytes).unwrap();
+                test_support::assert_bytes_eq(&path.display().to_string(), &clone.write(), &bytes);
+                clones += usize::from(bytes != donor_bytes);
+            }
+            if other.package == wrapper.package && other.preload.len() > wrapper.preload.len() {
+                let mut donor = donor.clone();
+                append_preload(&mut donor, &other.preload, &mappings).unwrap();
+                test_support::assert_bytes_eq(&path.display().to_string(), &donor.write(), &bytes);
+                clones += 1;
+            }
+        }
+    }
+    assert!(paths.is_empty() || clones > 0);
+}
+
+/// The ids of the packages of a piece, and what their containers list.
+#[test]
+fn packages_have_the_expected_ids() {
+    for path in files("json") {
+        let case = json(&path);
+        let (Some(tag), Some(ids)) = (case["tag"].as_str(), case["package_ids"].as_object()) else {
+            continue;
+        };
+        for (group, id) in ids {
+            let package = TagName::new(group, tag).unwrap().package().unwrap();
+            assert_eq!(format!("{:#x}", package.id().0), id.as_str().unwrap(), "{group}");
+        }
+        for (group, imports) in case["imports"].as_object().unwrap() {
+            let leaf = TagName::new(group, tag).unwrap().package().unwrap().leaf().to_owned();
+            let (_, package) = package(&path.with_file_name(format!("{leaf}.uasset")));
+            let found: Vec<String> =
+                package.imported_packages().iter().map(|id| format!("{:#x}", id.0)).collect();
+            assert_eq!(serde_json::to_value(found).unwrap(), *imports, "{group}");
+        }
     }
 }
