@@ -5,3 +5,4 @@
 
 pub mod memory;
 pub mod release;
+pub mod unreal;

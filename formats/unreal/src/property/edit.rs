@@ -9,7 +9,7 @@ use wire::{ReadError, Reader, Writer};
 
 use super::layout::native;
 use super::model::*;
-use crate::package::{Form, Name, NameError, NameRef, Package, intern};
+use crate::package::{Form, Name, NameError, NameRef, Package, SpliceError, intern};
 use crate::usmap::{Mappings, NoSchema, PropertyType};
 
 /// Why a value was not changed.
@@ -31,6 +31,12 @@ pub enum EditError {
         /// The data.
         found: String,
     },
+    /// The package has no such export.
+    #[error("there is no export {0}")]
+    NoExport(usize),
+    /// The export cannot be given other bytes.
+    #[error(transparent)]
+    Splice(#[from] SpliceError),
     /// The class or a struct is unknown.
     #[error(transparent)]
     NoSchema(#[from] NoSchema),
@@ -70,6 +76,36 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, EditError> {
 }
 
 type Fault<'a> = &'a dyn Fn(String) -> EditError;
+
+/// Sets the properties of export `export` of `package`, of which `lead` bytes precede those of its `class`:
+/// each of `edits` is a path and what stands there, in the form in which values are shown. What lies behind
+/// them moves. After an error the package is as it was.
+pub fn edit_export<'a>(
+    package: &mut Package,
+    mappings: &Mappings,
+    export: usize,
+    class: &str,
+    lead: usize,
+    edits: impl IntoIterator<Item = (&'a str, &'a Json)>,
+) -> Result<(), EditError> {
+    let names = package.names.len();
+    let edit = || {
+        let bytes = package.export_data(export).ok_or(EditError::NoExport(export))?;
+        let class = mappings.class(class)?;
+        let mut object = Object::read(bytes, class, lead, &Context::of(package, mappings))?;
+        let mut editor = Editor::of(package, mappings);
+        for (path, json) in edits {
+            editor.set_json(&mut object.block, path, json)?;
+        }
+        package.splice_export(export, 0..object.properties_end, &object.properties())?;
+        Ok(())
+    };
+    let done = edit();
+    if done.is_err() {
+        package.names.truncate(names);
+    }
+    done
+}
 
 /// Changes values of a package's exports, and adds the names that they need.
 #[derive(Debug)]

@@ -15,12 +15,10 @@ mod header;
 mod layout;
 mod model;
 mod read;
-#[cfg(test)]
-mod tests;
 mod view;
 mod write;
 
-pub use edit::{EditError, Editor};
+pub use edit::{EditError, Editor, edit_export};
 pub use header::{read_header, write_header};
 pub use model::{Block, Context, Entry, Limits, Object, Str, Text, Value};
 pub use view::{View, view_block, view_object};

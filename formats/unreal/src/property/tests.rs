@@ -1,1 +1,0 @@
-//! Proofs of properties that need no data.
