@@ -1,5 +1,5 @@
 //! Measures `bake` beside yardsticks, in the same run and on the same machine, and prints the ratios:
-//! `cargo bench --bench ratios [-- [--quick] [no-op] [hash] [pack]]`. See docs/benchmarks.md.
+//! `cargo bench --bench ratios [-- [--quick] [no-op] [hash] [pack] [game]]`. See docs/benchmarks.md.
 //!
 //! What is measured are whole processes, as a user starts them. This binary is `bake` itself, with one rule
 //! more, when its first argument is `bake`; other first words are halves of comparisons (see [`copying`]).
@@ -7,6 +7,7 @@
 
 mod bytes;
 mod copying;
+mod games;
 mod graph;
 mod hashing;
 mod measure;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
         ["hash", file] => copying::hash(file.as_ref()),
         ["capture", file, store] => copying::capture(file.as_ref(), store.as_ref()),
         ["copy", folder, to] => copying::copy(folder.as_ref(), to.as_ref()),
+        ["tables", game] => games::tables(game.as_ref()),
+        ["donors", game, ref packages @ ..] => games::donors(game.as_ref(), packages),
+        ["ranges", game, ref packages @ ..] => games::ranges(game.as_ref(), packages),
         ref asked => all(asked),
     };
     match ended {
@@ -65,6 +69,9 @@ fn all(asked: &[&str]) -> Outcome<()> {
     if wanted("pack") {
         packing::measure(&below("pack-large")?, bytes, 64 << 20, &mut table)?;
         packing::measure(&below("pack-small")?, bytes, 30 << 10, &mut table)?;
+    }
+    if wanted("game") {
+        games::measure(&below("game")?, &mut table)?;
     }
     Ok(())
 }

@@ -52,6 +52,10 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show what is in an archive, a container, a package or a result
     Inspect(Inspect),
+    /// Take packages out of the game's own containers
+    Extract(Extract),
+    /// Say which recipes and steps an update of the game would touch
+    Impact(Impact),
     /// Say why a step was run, and whether it would run now
     Why(Why),
     /// Print the graph of a build
@@ -106,6 +110,7 @@ impl Command {
             Self::Query(Query::Somepath { from, to, .. }) => vec![from, to],
             Self::Gc(args) => args.pin.iter_mut().chain(&mut args.unpin).collect(),
             Self::Clean(args) => args.labels.iter_mut().collect(),
+            Self::Impact(args) => args.labels.iter_mut().collect(),
             _ => Vec::new(),
         }
     }
@@ -249,6 +254,44 @@ pub(crate) struct Inspect {
     /// What inside it: a member, then a chunk's path or id
     pub(crate) path: Option<String>,
     /// All that is known, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Extract {
+    /// Packages such as /Game/Props/SM_Crate, or tags such as objects/a/b.collision_model
+    #[arg(value_name = "PACKAGE", required_unless_present_any = ["filter", "group"])]
+    pub(crate) packages: Vec<String>,
+    /// All packages with this in their path, or that this glob matches whole
+    #[arg(long, value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    /// All tags of this group; with --filter those that both let pass
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) group: Option<String>,
+    /// The game's Paks folder [default: @game]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) game: Option<PathBuf>,
+    /// Where to put the files, in the game's folders [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Only say what would be taken
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Impact {
+    /// Labels [default: all]
+    #[arg(value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
+    /// The new game's Paks folder; tables of contents are enough
+    #[arg(long, value_name = "DIR")]
+    pub(crate) game: PathBuf,
+    /// As JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

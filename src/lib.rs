@@ -14,10 +14,12 @@ mod doctor;
 mod driver;
 mod dump;
 mod events;
+mod extract;
 mod explain;
 mod fail;
 mod gc;
 mod graph;
+mod impact;
 mod init;
 mod inspect;
 mod lock;
@@ -66,6 +68,13 @@ pub fn main(
     catalogue: Catalogue,
     salt: Option<[u8; 32]>,
 ) -> ExitCode {
+    // What is caught and becomes an error is nothing to shout about.
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !iostore::Oodle::is_decoding() {
+            usual(info);
+        }
+    }));
     let product = Product { catalogue, salt };
     let mut cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -91,6 +100,8 @@ fn run(cli: &Cli, product: &Product, shell: &Shell) -> Result<(), Fail> {
         Command::Build(args) => make::run(args, &session()?, shell),
         Command::Verify(args) => verify::run(args, shell),
         Command::Explain(args) => explain::run(args, shell),
+        Command::Extract(args) => extract::run(args, session, shell),
+        Command::Impact(args) => impact::run(args, &session()?, shell),
         Command::Inspect(args) => inspect::run(args, shell),
         Command::Why(args) => why::run(args, &session()?, shell),
         Command::Graph(args) => graph::run(args, &session()?, shell),

@@ -55,7 +55,7 @@ fn steps(session: &Session<'_>, plan: &Plan, labels: &[String]) -> Result<Vec<No
     Ok(steps)
 }
 
-fn waiters(plan: &Plan) -> BTreeMap<NodeId, Vec<NodeId>> {
+pub(crate) fn waiters(plan: &Plan) -> BTreeMap<NodeId, Vec<NodeId>> {
     let mut waiters: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
     for (id, _) in plan.nodes() {
         for dependency in plan.dependencies(id) {
@@ -66,7 +66,7 @@ fn waiters(plan: &Plan) -> BTreeMap<NodeId, Vec<NodeId>> {
 }
 
 /// All that can be reached from `from`, those not included unless they reach each other, in plan order.
-fn reachable(from: &[NodeId], next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
+pub(crate) fn reachable(from: &[NodeId], next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
     let mut seen = BTreeSet::new();
     let mut pending: Vec<NodeId> = from.iter().flat_map(|id| next(*id)).collect();
     while let Some(id) = pending.pop() {
