@@ -49,8 +49,12 @@ pub fn zen_package(data: &[u8]) {
     }
 }
 
-/// Any bytes as mappings: what is accepted is the same once written and read again.
+/// What mappings begin with. Inputs leave it out: a fuzzer need not find it, and no file looks like a game's.
+const USMAP_MAGIC: [u8; 2] = [0xc4, 0x30];
+
+/// Any bytes as mappings, after the magic: what is accepted is the same once written and read again.
 pub fn usmap(data: &[u8]) {
+    let data = &[&USMAP_MAGIC, data].concat()[..];
     // Packed files may unpack 64-fold, into names of one byte; the decoders have windows and tables.
     let packed = data.get(7).is_some_and(|method| *method != 0);
     let (base, each) = if packed { (12 * KIB * KIB, 64 * 40) } else { (64 * KIB, 48) };
@@ -357,12 +361,13 @@ fn usmap_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let size = (length as u16 - 256).to_le_bytes();
     let block = (length << 3 | 1).to_le_bytes();
     let zstd = [&[0x28, 0xb5, 0x2f, 0xfd, 0x60][..], &size, &block[..3], body].concat();
-    vec![
+    let files = [
         ("oodle", pack(1, oodle)),
         ("brotli", pack(2, brotli)),
         ("zstd", pack(3, zstd)),
         ("plain", plain.clone()),
-    ]
+    ];
+    files.map(|(name, file)| (name, file[USMAP_MAGIC.len()..].to_vec())).to_vec()
 }
 
 fn script_objects_seeds() -> Vec<(&'static str, Vec<u8>)> {
