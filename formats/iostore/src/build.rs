@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 
 use crate::check::MAX_CHUNKS;
-use crate::container_header::{ContainerHeader, PackageEntry, ShaderMapHash};
+use crate::container_header::{ContainerHeader, PackageEntry, Redirects, ShaderMapHash};
 use crate::directory::{DirectoryIndex, MAX_DEPTH, MAX_PATH};
 use crate::mount::PROJECT;
 use crate::perfect_hash;
@@ -335,6 +335,7 @@ fn header(container: ContainerId, packages: &[Package<'_>]) -> ContainerHeader {
             .collect(),
         optional_packages: Vec::new(),
         optional_entries: Vec::new(),
+        redirects: Redirects::default(),
         soft_references: None,
     }
 }

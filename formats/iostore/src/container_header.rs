@@ -2,7 +2,7 @@
 //!
 //! An entry's imports are those of the package's own header, in the same order: the engine follows them
 //! through this entry and not through the package. Versions 4 and 5 are read and 4 is written, always
-//! at its exact length. Redirected and localized packages are refused: the game has none.
+//! at its exact length. Redirected and localized packages, of which the game has none, are kept as they are.
 #![deny(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -15,10 +15,13 @@ use std::collections::BTreeSet;
 
 use wire::{ErrorKind, ReadError, Reader, Writer};
 
+use crate::names::{MappedName, Names};
 use crate::{ContainerId, PackageId};
 
 const MAGIC: u32 = 0x496f_436e;
 const ENTRY_SIZE: u64 = 16;
+/// The kind of a name of the container's table.
+const REDIRECT: u32 = 1;
 
 /// The SHA-1 of a shader map.
 pub type ShaderMapHash = [u8; 20];
@@ -34,6 +37,8 @@ pub struct ContainerHeader {
     pub optional_packages: Vec<PackageId>,
     /// Their store entries, as stored.
     pub optional_entries: Vec<u8>,
+    /// Packages that stand in for others.
+    pub redirects: Redirects,
     /// References that load nothing by themselves.
     pub soft_references: Option<SoftReferences>,
 }
@@ -47,6 +52,63 @@ pub struct PackageEntry {
     pub imports: Vec<PackageId>,
     /// The shader maps of its materials.
     pub shader_maps: Vec<ShaderMapHash>,
+}
+
+/// Packages that stand in for others, by language or always. The engine applies them; nothing here does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Redirects {
+    names: Names,
+    localized: Vec<(PackageId, MappedName)>,
+    redirected: Vec<(PackageId, PackageId, MappedName)>,
+}
+
+impl Redirects {
+    /// Packages that have localized forms, with the names of those that are in the game's own language.
+    pub fn localized(&self) -> impl ExactSizeIterator<Item = (PackageId, String)> {
+        self.localized.iter().map(|(source, name)| (*source, name.text(&self.names)))
+    }
+
+    /// Packages instead of which others are loaded: source, target and the source's name.
+    pub fn redirected(&self) -> impl ExactSizeIterator<Item = (PackageId, PackageId, String)> {
+        self.redirected.iter().map(|(source, target, name)| (*source, *target, name.text(&self.names)))
+    }
+
+    /// How many names they have.
+    pub fn name_count(&self) -> usize {
+        self.names.len()
+    }
+
+    fn read(r: &mut Reader<'_>) -> Result<Self, ReadError> {
+        let names = Names::read(r)?;
+        let count = u64::from(r.u32("localized packages")?);
+        let mut localized = Vec::with_capacity(r.count(count, 8 + 8, "localized packages")?);
+        for _ in 0..count {
+            let source = PackageId(r.u64("localized package")?);
+            localized.push((source, MappedName::read(r, &names, REDIRECT, "localized package name")?));
+        }
+        let count = u64::from(r.u32("package redirects")?);
+        let mut redirected = Vec::with_capacity(r.count(count, 8 + 8 + 8, "package redirects")?);
+        for _ in 0..count {
+            let (source, target) =
+                (PackageId(r.u64("redirect source")?), PackageId(r.u64("redirect target")?));
+            redirected.push((source, target, MappedName::read(r, &names, REDIRECT, "redirect name")?));
+        }
+        Ok(Self { names, localized, redirected })
+    }
+
+    fn write(&self, w: &mut Writer) {
+        self.names.write(w);
+        w.u32(length(self.localized.len()));
+        for (source, name) in &self.localized {
+            w.u64(source.0);
+            name.write(w, REDIRECT);
+        }
+        w.u32(length(self.redirected.len()));
+        for (source, target, name) in &self.redirected {
+            w.u64(source.0).u64(target.0);
+            name.write(w, REDIRECT);
+        }
+    }
 }
 
 /// Soft package references, of which the framing alone is known.
@@ -82,12 +144,7 @@ impl ContainerHeader {
         let optional_packages = package_ids(&mut r, "optional package ids")?;
         let size = u64::from(r.u32("optional entry size")?);
         let optional_entries = r.bytes(size, "optional entries")?.to_vec();
-        for field in ["redirect names", "localized packages", "package redirects"] {
-            let count = r.u32(field)?;
-            if count != 0 {
-                return Err(r.unsupported(field, format!("{count}, none are read")));
-            }
-        }
+        let redirects = Redirects::read(&mut r)?;
         let soft_references = match version {
             4 => soft_references(&mut r)?,
             _ => placed_soft_references(&mut r)?,
@@ -98,7 +155,7 @@ impl ContainerHeader {
             let message = format!("{} bytes, at most 15 zeros are allowed", rest.len());
             return Err(r.malformed("end", message));
         }
-        Ok(Self { container, packages, optional_packages, optional_entries, soft_references })
+        Ok(Self { container, packages, optional_packages, optional_entries, redirects, soft_references })
     }
 
     /// The bytes of the chunk, as version 4.
@@ -113,8 +170,7 @@ impl ContainerHeader {
         w.u32(length(entries.len())).bytes(&entries);
         write_ids(&mut w, &self.optional_packages);
         w.u32(length(self.optional_entries.len())).bytes(&self.optional_entries);
-        // No redirect names, localized packages or redirects.
-        w.zeros(12);
+        self.redirects.write(&mut w);
         w.u32(self.soft_references.is_some().into());
         if let Some(soft) = &self.soft_references {
             write_ids(&mut w, &soft.packages);
@@ -282,6 +338,7 @@ mod tests {
             ],
             optional_packages: Vec::new(),
             optional_entries: Vec::new(),
+            redirects: Redirects::default(),
             soft_references: None,
         }
     }
@@ -315,6 +372,44 @@ mod tests {
         assert_eq!(ContainerHeader::read(&padded), Ok(everything()));
         assert!(ContainerHeader::read(&[bytes.as_slice(), &[0; 16]].concat()).is_err());
         assert!(ContainerHeader::read(&[bytes.as_slice(), &[1]].concat()).is_err());
+    }
+
+    /// Two names, one localized package, two redirects.
+    #[test]
+    fn redirects_are_kept() {
+        let mut w = Writer::new();
+        w.u32(2)
+            .u32(5)
+            .u64(0xC164_0000)
+            .u64(11)
+            .u64(12)
+            .u16_be(1)
+            .u16_be(0x8002)
+            .bytes(b"a")
+            .u16(0xe4)
+            .u16(0xf6);
+        w.u32(1).u64(7).u32(1 << 30).u32(0);
+        w.u32(2).u64(8).u64(9).u32(1 | (1 << 30)).u32(3).u64(9).u64(8).u32(1 << 30).u32(1);
+        let plain = two_packages().write();
+        let (head, tail) = plain.split_at(plain.len() - 16);
+        let bytes = [head, w.as_bytes(), &tail[12..]].concat();
+        let header = ContainerHeader::read(&bytes).unwrap();
+        assert_eq!(header.write(), bytes);
+        let redirects = &header.redirects;
+        assert_eq!(redirects.localized().collect::<Vec<_>>(), [(PackageId(7), "a".to_owned())]);
+        assert_eq!(
+            redirects.redirected().collect::<Vec<_>>(),
+            [(PackageId(8), PackageId(9), "äö_2".to_owned()), (PackageId(9), PackageId(8), "a_0".to_owned())]
+        );
+        for at in head.len()..bytes.len() {
+            for flip in [1, 0x80, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= flip;
+                if let Ok(header) = ContainerHeader::read(&bytes) {
+                    assert_eq!(ContainerHeader::read(&header.write()), Ok(header));
+                }
+            }
+        }
     }
 
     #[test]

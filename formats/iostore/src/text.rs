@@ -127,6 +127,47 @@ impl Texts {
         Ok(self.all.get(start..).unwrap_or_default())
     }
 
+    /// Reads one of so many units and without a terminator.
+    pub(crate) fn read_bare(
+        &mut self,
+        r: &mut Reader<'_>,
+        field: &str,
+        units: u64,
+        wide: bool,
+    ) -> Result<(), ReadError> {
+        let start = r.clone();
+        let wrong = || start.malformed(field, "not valid text");
+        if wide {
+            let (pairs, _) = r.bytes(units.saturating_mul(2), field)?.as_chunks::<2>();
+            let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
+            self.push(&String::from_utf16(&units).map_err(|_| wrong())?, Form::Utf16);
+        } else {
+            let text = std::str::from_utf8(r.bytes(units, field)?).ok().filter(|text| text.is_ascii());
+            self.push(text.ok_or_else(wrong)?, Form::Bytes);
+        }
+        Ok(())
+    }
+
+    /// Writes what was read so: lengths in units, those of UTF-16 with `wide`, and the bytes.
+    pub(crate) fn write_bare(&self, lengths: &mut Writer, bytes: &mut Writer, wide: u16) {
+        let length = |units: usize| u16::try_from(units).unwrap_or(u16::MAX);
+        let mut start = 0;
+        for (end, form) in &self.ends {
+            let text = self.all.get(start..*end).unwrap_or_default();
+            start = *end;
+            if *form == Form::Utf16 {
+                let units: Vec<u16> = text.encode_utf16().collect();
+                lengths.u16_be(length(units.len()) | wide);
+                for unit in units {
+                    bytes.u16(unit);
+                }
+            } else {
+                lengths.u16_be(length(text.len()));
+                bytes.bytes(text.as_bytes());
+            }
+        }
+    }
+
     /// Adds `value`, which is ASCII and not empty, as it is written here.
     pub(crate) fn add(&mut self, value: &str) {
         self.push(value, Form::Bytes);

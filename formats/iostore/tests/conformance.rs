@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use iostore::{
     Builder, ChunkId, ChunkReader, ChunkType, ContainerHeader, ContainerId, Limits, Oodle, Package,
-    PackageId, ReadAt, Toc, check, precedence,
+    PackageId, ReadAt, ScriptObjects, Toc, check, precedence,
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -150,6 +150,21 @@ fn check_chunk(name: &str, toc: &Toc, ucas: &[u8], index: usize, expected: &Valu
     let bytes = reader.read(index, chunk.length).unwrap_or_else(|error| panic!("{name}: {index}: {error}"));
     assert_eq!(sha256(&bytes), expected["sha256"], "{name}: chunk {index}");
     assert!(reader.read(index, chunk.length - 1).is_err(), "{name}: the limit is kept");
+}
+
+/// Script objects lead by names to the index that they state, and are written as they were.
+#[test]
+fn script_objects_are_found_by_the_hash_of_their_path() {
+    let id = ChunkId::new(0, 0, ChunkType::ScriptObjects);
+    for Pair { name, utoc, ucas, .. } in pairs() {
+        let toc = Toc::read(&utoc, &Limits::default()).unwrap();
+        let Some(index) = toc.find(id) else { continue };
+        let bytes = iostore::read_chunk(&toc, index, &[&ucas], &Limits::default()).unwrap();
+        let objects = ScriptObjects::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(objects.first_misplaced(), None, "{name}");
+        assert!(objects.find(iostore::script_index("/Script/Engine.StaticMesh")).is_some(), "{name}");
+        assert_bytes_eq(&name, &objects.write(), &bytes);
+    }
 }
 
 fn check_header(name: &str, toc: &Toc, ucas: &[u8], expected: &Value) {
