@@ -3,6 +3,7 @@
 //! It knows no fuzzer: `fuzz_targets/` hands each function to libFuzzer, and the tests of the formats include
 //! these files by their path. A target holds properties, not only the absence of panics.
 
+pub mod blam;
 pub mod memory;
 pub mod release;
 pub mod unreal;

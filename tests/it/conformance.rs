@@ -8,6 +8,13 @@ const CLAIMED: &[(&str, &str, &str)] = &[
     ("*", "README.md", "for people"),
     ("*", "LICENSE*", "for people"),
     ("*", "*.py", "generators"),
+    ("blam-tag", "*.tag", "blam: conformance"),
+    ("blam-tag", "*.json", "blam: conformance"),
+    ("blam-tag/piece", "*.ubulk", "blam: conformance"),
+    ("blam-tag/piece", "*.uasset", "blam: conformance"),
+    ("blam-tag/piece", "*.json", "blam: conformance"),
+    ("blam-tag/script", "*.bin", "blam: conformance"),
+    ("blam-tag/script", "*.json", "blam: conformance"),
     ("release", "peer_observed.json", "for people: what others answered"),
     ("release", "cases.json", "mjolnir: conformance, it: verify"),
     ("release", "vectors.json", "mjolnir: conformance"),
@@ -46,7 +53,8 @@ const CLAIMED: &[(&str, &str, &str)] = &[
 
 /// What is not built yet. This list shrinks to nothing.
 const WAITING: &[(&str, &str, &str)] = &[
-    ("blam-tag*", "*", "tags"),
+    ("blam-tag/bake", "*", "maps"),
+    ("blam-tag/registration", "*", "maps"),
     ("ce-map*", "*", "maps of Halo CE"),
     ("collision", "*", "collision"),
     ("sound", "*", "sounds"),

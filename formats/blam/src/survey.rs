@@ -47,11 +47,14 @@ fn shown(way: &Way<'_>) -> String {
     parts.join(".")
 }
 
+/// What looks at a field, and says whether to go on.
+type See<'s, 't, 'a> = dyn FnMut(&Way<'a>, &Field<'t, 'a>) -> Result<ControlFlow<()>, ReadError> + 's;
+
 struct Walk<'s, 't, 'a> {
     way: Way<'a>,
     /// Whether structs whose fields have no sections are of interest.
     all: bool,
-    see: &'s mut dyn FnMut(&Way<'a>, &Field<'t, 'a>) -> Result<ControlFlow<()>, ReadError>,
+    see: &'s mut See<'s, 't, 'a>,
 }
 
 impl<'t, 'a> Walk<'_, 't, 'a> {
@@ -106,11 +109,7 @@ impl<'t, 'a> Walk<'_, 't, 'a> {
 }
 
 impl<'a> Tag<'a> {
-    fn survey<'t>(
-        &'t self,
-        all: bool,
-        see: &mut dyn FnMut(&Way<'a>, &Field<'t, 'a>) -> Result<ControlFlow<()>, ReadError>,
-    ) -> Result<(), ReadError> {
+    fn survey<'s, 't>(&'t self, all: bool, see: &'s mut See<'s, 't, 'a>) -> Result<(), ReadError> {
         let root = self.root()?;
         Walk { way: vec![("root", None)], all, see }.scope(&root).map(|_| ())
     }

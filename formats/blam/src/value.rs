@@ -366,12 +366,10 @@ impl<'t, 'a> Field<'t, 'a> {
                 None => None,
             }),
             Kind::Array => Value::Array(self.elements()?),
-            Kind::Block => Value::Block(match self.span()? {
-                Some((span, def)) => {
-                    Some(Block { flags: span.flags, elements: self.span_elements(span, def) })
-                }
-                None => None,
-            }),
+            Kind::Block => Value::Block(
+                self.span()?
+                    .map(|(span, def)| Block { flags: span.flags, elements: self.span_elements(span, def) }),
+            ),
             Kind::Resource => Value::Resource(match self.section {
                 Some(section) => {
                     let [_, _, kind, _] = section.magic.to_be_bytes();

@@ -1,0 +1,7 @@
+//! The target `tag_edits` of `src/blam.rs`.
+#![no_main]
+
+#[global_allocator]
+static COUNTING: fuzz::memory::Counting = fuzz::memory::Counting;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::blam::tag_edits(data));
