@@ -12,9 +12,11 @@ mod flat;
 mod hull;
 mod input;
 mod intake;
+mod keys;
 pub mod layout;
 mod line;
 mod model;
+pub mod mopp;
 mod open;
 mod polygons;
 mod probe;
@@ -31,6 +33,7 @@ pub use build::Decisions;
 pub use define::Definition;
 pub use input::{Geometry, Hull, Meaning, Open, Triangle};
 pub use intake::{Facts, Intake, intake};
+pub use keys::{SHELL_SINK, ShapeKey};
 pub use line::{Hit, Lost, Query, projection};
 pub use model::{
     Cell, Child, Child2d, Collision, Edge, LEAF_TWO_SIDED, Leaf, Node, Node2d, Plane, Reference, Supernode,

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 mod intake;
+mod mopp;
 mod packed;
 mod rays;
 mod support;
