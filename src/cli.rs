@@ -50,6 +50,12 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Say what a code of `verify` means and how to mend it
     Explain(Explain),
+    /// Say whether a release keeps what earlier ones gave
+    CheckUpdate(CheckUpdate),
+    /// Say what differs between two archives
+    Diff(Diff),
+    /// Say which releases of a folder go together
+    Resolve(Resolve),
     /// Show what is in an archive, a container, a package or a result
     Inspect(Inspect),
     /// Take packages out of the game's own containers
@@ -129,6 +135,9 @@ pub(crate) struct Build {
     /// Fail where anything is not as bake.lock says
     #[arg(long)]
     pub(crate) locked: bool,
+    /// Write releases/<version>.json beside the recipe of each archive: what later releases are held against
+    #[arg(long)]
+    pub(crate) record_release: bool,
     /// Write all that happens as JSON lines
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
@@ -245,6 +254,46 @@ pub(crate) struct Explain {
     /// Codes, as `verify` reports them
     #[arg(required = true, value_name = "CODE")]
     pub(crate) codes: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckUpdate {
+    /// Earlier releases, then the new one: archives, records, manifests; folders of them before the last
+    #[arg(required = true, num_args = 2.., value_names = ["OLD", "NEW"])]
+    pub(crate) files: Vec<PathBuf>,
+    /// What the releases are of, where no file tells
+    #[arg(long, value_name = "SLUG")]
+    pub(crate) slug: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Diff {
+    /// An archive
+    pub(crate) old: PathBuf,
+    /// Another one
+    pub(crate) new: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Resolve {
+    /// Archives, records, or slugs with or without a range, such as foundry@^0.2.0
+    #[arg(required = true, value_name = "WANTED")]
+    pub(crate) wanted: Vec<String>,
+    /// A folder of archives and records
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) releases: Vec<PathBuf>,
+    /// What is installed already, and is kept where it will do
+    #[arg(long, value_name = "SLUG@VERSION")]
+    pub(crate) installed: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

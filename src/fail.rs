@@ -69,6 +69,15 @@ impl Fail {
         self.failures.iter().map(|failure| &failure.message[..]).collect::<Vec<_>>().join(", ")
     }
 
+    /// With the code of what is wrong.
+    #[must_use]
+    pub(crate) fn code(mut self, code: &str) -> Self {
+        if let Some(failure) = self.failures.last_mut() {
+            failure.code = Some(code.to_owned());
+        }
+        self
+    }
+
     #[must_use]
     pub(crate) fn detail(mut self, line: impl Into<String>) -> Self {
         if let Some(failure) = self.failures.last_mut() {

@@ -4,12 +4,15 @@
 //! `cli.rs` for what can be asked, then `driver.rs`, the one way in which anything is built. `shell.rs` is
 //! the only place that prints.
 
+mod archives;
 mod bytes;
+mod check_update;
 mod clean;
 mod cli;
 mod completions;
 mod count;
 mod device_key;
+mod diff;
 mod doctor;
 mod driver;
 mod dump;
@@ -26,8 +29,10 @@ mod lock;
 mod make;
 mod progress;
 mod query;
+mod record;
 mod report;
 mod reproduce;
+mod resolve;
 mod rules;
 mod run_action;
 mod schema;
@@ -102,6 +107,9 @@ fn run(cli: &Cli, product: &Product, shell: &Shell) -> Result<(), Fail> {
         Command::Explain(args) => explain::run(args, shell),
         Command::Extract(args) => extract::run(args, session, shell),
         Command::Impact(args) => impact::run(args, &session()?, shell),
+        Command::CheckUpdate(args) => check_update::run(args, shell),
+        Command::Diff(args) => diff::run(args, shell),
+        Command::Resolve(args) => resolve::run(args, shell),
         Command::Inspect(args) => inspect::run(args, shell),
         Command::Why(args) => why::run(args, &session()?, shell),
         Command::Graph(args) => graph::run(args, &session()?, shell),

@@ -21,6 +21,8 @@ use crate::shell::Shell;
 const FILE: &str = "bake.lock";
 /// The outputs of a step that makes an archive: the archive itself, and what is in it but the signature.
 const ARCHIVE: &str = "archive";
+/// The rule of that step.
+pub(crate) const ARCHIVER: &str = "archive-and-verify";
 const MEMBERS: &str = "members";
 
 pub(crate) fn run(args: &cli::Lock, session: &Session<'_>, shell: &Shell) -> Result<(), Fail> {
@@ -106,9 +108,8 @@ impl Concerned {
     }
 }
 
-/// The entries of a build, by section.
-fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTreeMap<String, Entries>, Fail> {
-    let mut sections: BTreeMap<String, Entries> = BTreeMap::new();
+/// The section that each step of a build belongs to, in the order of the plan: what it was built from.
+pub(crate) fn sections(session: &Session<'_>, done: &Done) -> Result<BTreeMap<NodeId, String>, Fail> {
     let names = Names::new(session);
     let plan = &done.plan;
     let order = plan.needed().map_err(|cycle| Fail::usage(cycle.to_string()))?;
@@ -126,12 +127,25 @@ fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTre
         }
         let rule = session.product.catalogue.get(&node.rule);
         if let Some(rule) = rule.filter(|rule| rule.id().name.starts_with("stand-in-")) {
-            let id = rule.id();
-            let name = id.name.trim_start_matches("stand-in-");
-            origin.insert(format!("stand-in {name} {}", id.version));
+            let rule = rule.id();
+            let name = rule.name.trim_start_matches("stand-in-");
+            origin.insert(format!("stand-in {name} {}", rule.version));
         }
-        let section: Vec<&str> = origin.iter().map(String::as_str).collect();
-        let section = if section.is_empty() { "workspace".to_owned() } else { section.join(" + ") };
+        origins.insert(id, origin);
+    }
+    let section = |origin: BTreeSet<String>| match origin.is_empty() {
+        true => "workspace".to_owned(),
+        false => origin.into_iter().collect::<Vec<_>>().join(" + "),
+    };
+    Ok(origins.into_iter().map(|(id, origin)| (id, section(origin))).collect())
+}
+
+/// The entries of a build, by section.
+fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTreeMap<String, Entries>, Fail> {
+    let mut sections: BTreeMap<String, Entries> = BTreeMap::new();
+    for (id, section) in self::sections(session, done)? {
+        let node = done.plan.node(id);
+        let rule = session.product.catalogue.get(&node.rule);
         let import = rule.is_some_and(|rule| matches!(rule.body(), Body::Import(_)));
         let own = |(label, _): &(&Label, _)| node.label.contains(label);
         for (label, step) in done.report.done.range(node.label.clone()..).take_while(own) {
@@ -151,7 +165,6 @@ fn found(session: &Session<'_>, driver: &Driver<'_>, done: &Done) -> Result<BTre
                 entry("facts", blake3::hash(&facts).to_hex().to_string());
             }
         }
-        origins.insert(id, origin);
     }
     Ok(sections)
 }

@@ -13,6 +13,7 @@ use crate::events::EventLog;
 use crate::fail::{Exit, Fail};
 use crate::lock;
 use crate::progress::{self, Progress};
+use crate::record;
 use crate::report::{self, Account};
 use crate::run_action::Half;
 use crate::session::Session;
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
         out: out.clone(),
         how: &args.how,
         remember: true,
-        all: args.locked || args.dump.is_some(),
+        all: args.locked || args.record_release || args.dump.is_some(),
         elsewhere: args.half_elsewhere.then_some(&half as &dyn engine::Elsewhere),
     };
     let mut watchers = Watchers::new(session, shell, args.events.as_deref())?;
@@ -121,6 +122,9 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
         shell.json(&report::json(&done, &out));
     }
     verdict(&done)?;
+    if args.record_release {
+        record::write(session, &driver, &done, shell)?;
+    }
     if args.locked { lock::hold(session, &driver, &done) } else { Ok(()) }
 }
 

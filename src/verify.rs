@@ -120,8 +120,8 @@ fn read(path: &Path, kind: FileKind) -> Result<Contents, String> {
     })
 }
 
-/// Reads a file that the command line names beside those that are checked.
-fn given(path: &Path, most: u64) -> Result<Vec<u8>, Fail> {
+/// Reads a file that the command line names, of which there may be at most so much.
+pub(crate) fn given(path: &Path, most: u64) -> Result<Vec<u8>, Fail> {
     let cannot = |message: String| Fail::machine(format!("cannot read `{}`: {message}", path.display()));
     let (bytes, length) = read_up_to(path, most).map_err(cannot)?;
     match length > most {
@@ -190,7 +190,8 @@ fn set_line(args: &Verify, findings: &[Finding]) -> Value {
     })
 }
 
-fn listed(findings: &[Finding], level: Level) -> Vec<Value> {
+/// Findings of a level, as JSON.
+pub(crate) fn listed(findings: &[Finding], level: Level) -> Vec<Value> {
     let findings = findings.iter().filter(|finding| finding.level == level);
     let form = |finding: &Finding| {
         json!({
@@ -199,6 +200,7 @@ fn listed(findings: &[Finding], level: Level) -> Vec<Value> {
             "at": place(finding),
             "member": finding.member,
             "message": finding.message,
+            "help": finding.help,
         })
     };
     findings.map(form).collect()
@@ -210,7 +212,7 @@ fn place(finding: &Finding) -> Option<&str> {
 }
 
 /// What people read of one file, or of the set.
-fn text(name: &str, findings: &[Finding]) -> String {
+pub(crate) fn text(name: &str, findings: &[Finding]) -> String {
     let number = |level| findings.iter().filter(|finding| finding.level == level).count();
     let state = match (number(Level::Error), number(Level::Warning)) {
         (0, 0) => "accepted".to_owned(),
@@ -230,6 +232,9 @@ fn text(name: &str, findings: &[Finding]) -> String {
         let places: Vec<&str> = places.into_iter().flatten().collect();
         if !places.is_empty() {
             text += &format!("    at {}\n", places.join(" "));
+        }
+        if let Some(help) = &finding.help {
+            text += &format!("    help: {help}\n");
         }
     }
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code.token()).collect();

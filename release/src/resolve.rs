@@ -122,7 +122,7 @@ impl fmt::Display for Problem {
         match self {
             Self::Missing { slug, .. } => write!(f, "there is no release of `{slug}`"),
             Self::Conflict { slug, wanted, .. } => match wanted.as_slice() {
-                [one] => write!(f, "no release of `{slug}` is in {}, as {} wants it", one.range, one.by),
+                [one] => write!(f, "no release of `{slug}` is in {}", one.range),
                 _ => write!(f, "no release of `{slug}` is in all ranges in which it is wanted"),
             },
             Self::Cycle(slugs) => write!(f, "releases need each other in a ring: {}", ring(slugs)),

@@ -47,6 +47,7 @@ fn links_between_pages_lead_somewhere() {
         "docs/commands.md",
         "docs/machine-output.md",
         "docs/recipes.md",
+        "docs/releases.md",
         "docs/store.md",
     ];
     for name in pages {

@@ -12,6 +12,7 @@ mod exec_windows;
 mod faults;
 mod manners;
 mod real_path;
+mod releases;
 mod tidy;
 mod verify;
 mod workspace;

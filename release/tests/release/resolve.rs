@@ -112,10 +112,7 @@ fn conflicts_name_both_dependents_and_what_there_is() {
     assert_eq!(wanted, ["`map-a` 1.0.0 wants ^0.2.0", "`map-b` 1.0.0 wants ^0.3.0"]);
     let lines: Vec<String> = lines.iter().map(|(line, versions)| format!("{line}: {versions:?}")).collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    assert_eq!(
-        problems(&packs(), &[("map-a", "^2")])[0].to_string(),
-        "no release of `map-a` is in ^2, as you wants it"
-    );
+    assert_eq!(problems(&packs(), &[("map-a", "^2")])[0].to_string(), "no release of `map-a` is in ^2");
     assert!(
         matches!(&problems(&packs(), &[("nothing", "*")])[0], Problem::Missing { slug, .. } if slug == "nothing")
     );
