@@ -120,7 +120,7 @@ pub struct ParamError {
     /// Whether the key is at fault rather than its value.
     pub at_key: bool,
     /// The hub's or packer's code, where there is one.
-    pub code: Option<String>,
+    pub code: Option<&'static str>,
 }
 
 impl ParamError {

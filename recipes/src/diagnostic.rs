@@ -110,6 +110,12 @@ impl Diagnostic {
         Self { label: Some(label.into()), ..self }
     }
 
+    /// With the hub's or packer's code.
+    #[must_use]
+    pub fn code(self, code: impl Into<String>) -> Self {
+        Self { code: Some(code.into()), ..self }
+    }
+
     /// With another place.
     #[must_use]
     pub fn related(mut self, place: Place, label: impl Into<String>) -> Self {

@@ -55,6 +55,10 @@ pub(crate) struct ReleaseForm {
     pub(crate) summary: Option<String>,
     /// The code of a map: three of A-Z and 0-9.
     pub(crate) code: Option<String>,
+    /// What lists say of a map. The rule that writes the manifest knows its form.
+    #[schemars(extend("$ref" = "#/$defs/manifest.Map"))]
+    #[allow(dead_code, reason = "read through the document")]
+    pub(crate) map: Option<Map<String, Value>>,
     /// Releases that it needs.
     #[serde(default)]
     pub(crate) deps: Vec<DependencyForm>,
@@ -284,6 +288,7 @@ pub(crate) fn from_param_error(
 ) -> Diagnostic {
     let at = place(&error.path, error.at_key);
     let ParamError { expected: label, hint: help, code, .. } = error;
+    let code = code.map(str::to_owned);
     Diagnostic { label, help, code, ..Diagnostic::error(message).at(at) }
 }
 

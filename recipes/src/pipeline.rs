@@ -11,7 +11,10 @@ use crate::document::Document;
 use crate::folder::Folder;
 use crate::form::{self, PipelineForm};
 
-const EMBEDDED: &[(&str, &str)] = &[("forge-pack", include_str!("../pipelines/forge-pack.toml"))];
+const EMBEDDED: &[(&str, &str)] = &[
+    ("forge-pack", include_str!("../pipelines/forge-pack.toml")),
+    ("prebuilt", include_str!("../pipelines/prebuilt.toml")),
+];
 
 /// A pipeline that was read.
 #[derive(Debug)]

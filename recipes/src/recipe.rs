@@ -163,6 +163,7 @@ impl Recipe {
         if !is_slug(&id) {
             self.error(
                 Diagnostic::error(format!("`{id}` cannot be the id of a release"))
+                    .code(BAD_MANIFEST)
                     .at(at(&["id"]))
                     .label("expected 2 to 64 lower-case letters, digits and `-`, no `-` at the start"),
             );
@@ -177,13 +178,14 @@ impl Recipe {
             if let Some(fault) = fault {
                 self.error(
                     Diagnostic::error(format!("`{version}` is no version: {fault}"))
+                        .code(BAD_MANIFEST)
                         .at(at(&["version"]))
                         .label("expected one such as 1.0.0 or 1.2.0-beta.1"),
                 );
             }
         }
         if let Some(code) = form.code.as_ref().filter(|code| !is_code(code)) {
-            let error = Diagnostic::error(format!("`{code}` cannot be the code of a map"));
+            let error = Diagnostic::error(format!("`{code}` cannot be the code of a map")).code(BAD_MANIFEST);
             self.error(error.at(at(&["code"])).label("expected three of A-Z and 0-9"));
         }
         if let Some(time) = form.signed_at.as_ref().filter(|time| !is_time(time)) {
@@ -194,7 +196,8 @@ impl Recipe {
             let Some(range) = &dependency.range else { continue };
             if let Err(fault) = semver::VersionReq::parse(range) {
                 let path = [keys(&["release", "deps"]), vec![Segment::Index(index), key("range")]].concat();
-                let error = Diagnostic::error(format!("`{range}` is no range of versions: {fault}"));
+                let error = Diagnostic::error(format!("`{range}` is no range of versions: {fault}"))
+                    .code(BAD_MANIFEST);
                 self.error(error.at(document.value_place(&path)).label("expected one such as ^1.2.0"));
             }
         }
@@ -414,6 +417,9 @@ fn located(document: &Document, base: &[Segment], texts: Vec<String>) -> Vec<Loc
     });
     each.collect()
 }
+
+/// What the hub calls a mistake that would reach the manifest.
+const BAD_MANIFEST: &str = "bad_manifest";
 
 /// Tables are merged key by key; everything else is replaced.
 fn merge(old: &mut Map<String, Value>, new: &Map<String, Value>) {

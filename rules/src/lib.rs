@@ -13,6 +13,8 @@ mod manifest;
 mod members;
 mod pack;
 mod parts;
+mod prebuilt;
+mod release;
 mod rename_package;
 mod sign;
 mod stand_in;
@@ -29,6 +31,7 @@ pub fn catalogue() -> Catalogue {
         import(extract_donors::ExtractDonors),
         pure(manifest::ManifestRule),
         pure(pack::Pack),
+        pure(prebuilt::Prebuilt),
         pure(rename_package::RenamePackage),
         pure(sign::Sign),
         pure(stand_in::StandInGame),

@@ -191,13 +191,13 @@ impl Level {
         }
     }
 
-    /// The releases that the map needs: the runtime pack, and its Forge packs from the versions on that it
-    /// was built with.
-    pub fn deps(&self, runtime: Range) -> Vec<Dep> {
-        let runtime = Dep { slug: RUNTIME.to_owned(), range: runtime };
+    /// The releases that the map needs: these versions of the runtime pack, and its Forge packs from the
+    /// versions on that it was built with.
+    pub fn deps(&self, runtime: Option<Range>) -> Vec<Dep> {
+        let runtime = runtime.map(|range| Dep { slug: RUNTIME.to_owned(), range });
         let pack =
             |(slug, version): &(String, Version)| Dep { slug: slug.clone(), range: Range::from_on(version) };
-        [runtime].into_iter().chain(self.packs.iter().map(pack)).collect()
+        runtime.into_iter().chain(self.packs.iter().map(pack)).collect()
     }
 
     /// The text of the registration that the level's own words give; `None` where it does not say which
@@ -372,7 +372,7 @@ mod tests {
         .unwrap();
         let code = MapCode::parse("BGL").unwrap();
         assert_eq!(level.modes, ["slayer"]);
-        let deps = level.deps(Range::parse("^1.0.0").unwrap());
+        let deps = level.deps(Range::parse("^1.0.0").ok());
         let deps: Vec<_> = deps.iter().map(|dep| format!("{} {}", dep.slug, dep.range)).collect();
         assert_eq!(deps, ["mjolnir-ce-runtime ^1.0.0", "foundry ^0.2.0"]);
         let registration = level.registration(code).unwrap();

@@ -75,17 +75,17 @@ fn unknown_keys_and_wrong_forms() {
       |
     3 | outputs = ":a"
       |           ^^^^ expected a list
-    error: `1.0` is no version: unexpected end of input while parsing minor version number
+    error[bad_manifest]: `1.0` is no version: unexpected end of input while parsing minor version number
      --> maps/bgl/recipe.toml:6:11
       |
     6 | version = "1.0"
       |           ^^^^^ expected one such as 1.0.0 or 1.2.0-beta.1
-    error: `abcd` cannot be the code of a map
+    error[bad_manifest]: `abcd` cannot be the code of a map
      --> maps/bgl/recipe.toml:7:8
       |
     7 | code = "abcd"
       |        ^^^^^^ expected three of A-Z and 0-9
-    error: `^^1` is no range of versions: unexpected character '^' while parsing major version number
+    error[bad_manifest]: `^^1` is no range of versions: unexpected character '^' while parsing major version number
      --> maps/bgl/recipe.toml:8:31
       |
     8 | deps = [{ slug = "x", range = "^^1" }]
@@ -418,7 +418,7 @@ fn pipelines_and_their_values() {
      --> forge-packs/one/recipe.toml:2:12
       |
     2 | pipeline = "forge-pak"
-      |            ^^^^^^^^^^^ expected one of: forge-pack
+      |            ^^^^^^^^^^^ expected one of: forge-pack, prebuilt
     help: did you mean `forge-pack`?
     "#);
     let bare = "schema = 1\npipeline = \"forge-pack\"\n";
@@ -435,7 +435,7 @@ fn pipelines_and_their_values() {
                 [[step]]\nname = \"extra\"\nrule = \"manifest\"\nreplace = true\n";
     let files = [("forge-packs/one/recipe.toml", text), ("forge-packs/one/README.md", "")];
     insta::assert_snapshot!(mistakes(&files), @r#"
-    error: `1` is no version: unexpected end of input while parsing major version number
+    error[bad_manifest]: `1` is no version: unexpected end of input while parsing major version number
      --> forge-packs/one/recipe.toml:5:11
       |
     5 | version = "1"
@@ -444,7 +444,7 @@ fn pipelines_and_their_values() {
      --> forge-packs/one/recipe.toml:7:1
       |
     7 | chnk = 3
-      | ^^^^ expected one of: chunk, docs, donors
+      | ^^^^ expected one of: blocks, changes, chunk, docs, donors, requires
     help: did you mean `chunk`?
     error: `values.chunk`: -1 is out of range
      --> forge-packs/one/recipe.toml:8:9

@@ -112,7 +112,10 @@ pure_rule!(PackRule, "pack", Pack, {
 pure_rule!(Rename, "rename-package", Anything, {
     Interface::new().input("package", Kind::Tree, "It.").output("package", Kind::Tree, "It, renamed.")
 });
-pure_rule!(Manifest, "manifest", Anything, Interface::new().output("members", Kind::Tree, "Members."));
+pure_rule!(Manifest, "manifest", Anything, {
+    let interface = Interface::new().optional("content", Kind::Tree, "Other members.");
+    interface.output("members", Kind::Tree, "Members.")
+});
 pure_rule!(Sign, "sign", Anything, {
     Interface::new().input("members", Kind::Tree, "Members.").output(
         "signature",
@@ -123,6 +126,7 @@ pure_rule!(Sign, "sign", Anything, {
 pure_rule!(Archive, "archive-and-verify", Anything, {
     let interface = Interface::new().input("members", Kind::Tree, "Members.");
     let interface = interface.optional("signature", Kind::File, "The signature.");
+    let interface = interface.optional("earlier", Kind::Tree, "Records.");
     interface.output("archive", Kind::Tree, "The archive.").output("members", Kind::Tree, "Its members.")
 });
 pure_rule!(StandIn, "stand-in-game", Nothing, Interface::new().output("root", Kind::Tree, "The folder."));

@@ -76,7 +76,8 @@ fn a_pack_without_the_game_and_without_a_key() {
       package: extract.packages/{item.name}
     forge-packs/one:pack = pack {"name":"own","namespace":"/Game/MJOLNIR/Forge/one"}
       packages: rename.package
-    forge-packs/one:manifest = manifest {"release":{"id":"one","name":"P {x}","version":"1.0.0"},"stand_ins":["game"]}
+    forge-packs/one:manifest = manifest {"blocks":[],"changes":{},"release":{"id":"one","name":"P {x}","version":"1.0.0"},"requires":[],"stand_ins":["game"]}
+      content: pack.container
     forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir","slug":"one","version":"1.0.0"}
       members: manifest.members, pack.container, forge-packs/one/README.md as README.md
     stand-ins:game = stand-in-game {}
@@ -99,6 +100,7 @@ fn a_pack_without_the_game_and_without_a_key() {
     bake.toml
     forge-packs
     forge-packs/one/recipe.toml
+    forge-packs/one/releases (absent)
     maps (absent)
     pipelines (absent)
     "#);
@@ -115,7 +117,8 @@ fn a_pack_with_a_key() {
       package: extract.packages/{item.name}
     forge-packs/one:pack = pack {"name":"own","namespace":"/Game/MJOLNIR/Forge/one"}
       packages: rename.package
-    forge-packs/one:manifest = manifest {"release":{"id":"one","name":"P {x}","version":"1.0.0"},"stand_ins":["game"]}
+    forge-packs/one:manifest = manifest {"blocks":[],"changes":{},"release":{"id":"one","name":"P {x}","version":"1.0.0"},"requires":[],"stand_ins":["game"]}
+      content: pack.container
     forge-packs/one:sign = sign {"public_key":"ab","signed_at":"2026-08-02T00:00:00Z","slug":"one","version":"1.0.0"}
       members: manifest.members, pack.container, forge-packs/one/README.md as README.md
     forge-packs/one:archive = archive-and-verify {"file":"one-1.0.0.standin.mjolnir","slug":"one","version":"1.0.0"}
@@ -135,7 +138,7 @@ fn private_bytes_taint_all_that_is_made_of_them() {
     let workspace = Workspace::open(root.path(), &env).unwrap();
     let planned = workspace.plan(&workspace.recipes(), &catalogue(), &Options::default()).unwrap();
     let private = planned.plan.nodes().filter(|(_, node)| node.private).map(|(_, node)| node.label.short());
-    assert_eq!(private.collect::<Vec<_>>(), ["extract", "rename", "pack", "archive"]);
+    assert_eq!(private.collect::<Vec<_>>(), ["extract", "rename", "pack", "manifest", "archive"]);
     assert_eq!(planned.stand_ins, [""; 0]);
     assert_eq!(planned.externals.keys().collect::<Vec<_>>(), ["game"]);
     assert!(!show(&planned.plan).contains("standin"));

@@ -48,8 +48,16 @@ fn corpus() -> String {
     note("pack", "", &packed);
 
     let release = json!({"id": "frozen", "name": "Frozen", "version": "1.0.0", "summary": "Never moves."});
+    let cooked = bench.files(&packed, "container");
+    let cooked = bench.tree(cooked.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())));
+    let given = json!({"release": release, "kind": "forge-pack", "folder": "content"});
+    note("prebuilt", "", &bench.run("prebuilt", given, &[("files", cooked)]).unwrap());
     let manifest = bench.run("manifest", json!({"release": release, "stand_ins": ["game"]}), &[]).unwrap();
     note("manifest", "", &manifest);
+    let block = json!({"id": "floor", "name": "Floor", "category": "floors", "dimensions_m": [4, 4, 0.1]});
+    let changes = json!({"textures": [{"path": "/Game/T", "bytes": 7}]});
+    let given = json!({"release": release, "blocks": [block], "changes": changes});
+    note("manifest", "pack ", &bench.run("manifest", given, &[]).unwrap());
     let mut members = bench.files(&manifest, "members");
     members.extend(bench.files(&packed, "container"));
     members.insert("README.md".to_owned(), b"Never moves. ".repeat(40));

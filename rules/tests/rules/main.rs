@@ -4,5 +4,7 @@
 mod extract;
 mod frozen;
 mod harness;
+mod manifests;
 mod packages;
+mod prebuilt;
 mod release;
