@@ -2,6 +2,7 @@
 //! are packages. With `--json` the key names are those of the conformance expectations.
 
 mod describe;
+mod mappings;
 
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use engine::Action;
 use iostore::{ChunkId, ChunkReader, Limits, MountOrder, Oodle, ReadAt, Toc};
 use serde_json::{Value, json};
 use unreal::package::Package;
+use unreal::usmap::{self, Mappings};
 
 use crate::bytes::hex;
 use crate::cli::Inspect;
@@ -26,7 +28,8 @@ pub(crate) fn run(args: &Inspect, shell: &Shell) -> Result<(), Fail> {
     let bytes = std::fs::read(&args.file).map_err(|error| Fail::io("read", &args.file, &error))?;
     let path: Vec<&str> = args.path.as_deref().map(|path| path.split('!').collect()).unwrap_or_default();
     let beside = |extension: &str| std::fs::read(args.file.with_extension(extension)).ok();
-    let shown = show(&args.file.to_string_lossy(), &bytes, &beside, &path)?;
+    let mappings = mappings::set()?;
+    let shown = show(&args.file.to_string_lossy(), &bytes, &beside, &path, mappings.as_ref())?;
     if args.json {
         shell.json(&shown.json)
     } else {
@@ -35,19 +38,24 @@ pub(crate) fn run(args: &Inspect, shell: &Shell) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Shows the file `name`; `beside` reads the file of another extension that belongs to it, `path` leads on.
+/// Shows the file `name`; `beside` reads the file of another extension that belongs to it, `path` leads on,
+/// and `mappings` name the properties of packages.
 fn show(
     name: &str,
     bytes: &[u8],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
     path: &[&str],
+    mappings: Option<&Mappings>,
 ) -> Result<Shown, Fail> {
     let extension = Path::new(name).extension().and_then(|text| text.to_str()).unwrap_or_default();
     if bytes.starts_with(b"PK\x03\x04") || extension == "mjolnir" {
-        return archive(name, bytes, path);
+        return archive(name, bytes, path, mappings);
     }
     if extension == "utoc" {
-        return container(name, bytes, beside, path);
+        return container(name, bytes, beside, path, mappings);
+    }
+    if usmap::File::is_one(bytes) {
+        return mappings::file(name, bytes, path);
     }
     if let [first, ..] = path {
         return Err(Fail::usage(format!("`{name}` is a single thing: there is no `{first}` in it")));
@@ -59,7 +67,7 @@ fn show(
         return Ok(Shown { text: format!("{value:#}"), json: value });
     }
     if let Ok(package) = Package::read(bytes, &unreal::package::Limits::default()) {
-        return Ok(package_file(&package, bytes));
+        return Ok(package_file(&package, bytes, mappings));
     }
     let json = json!({"size": bytes.len(), "blake3": blake3::hash(bytes).to_hex().to_string()});
     let start = hex(bytes.get(..bytes.len().min(16)).unwrap_or_default());
@@ -68,7 +76,7 @@ fn show(
     })
 }
 
-fn archive(name: &str, bytes: &[u8], path: &[&str]) -> Result<Shown, Fail> {
+fn archive(name: &str, bytes: &[u8], path: &[&str], mappings: Option<&Mappings>) -> Result<Shown, Fail> {
     let archive = mjolnir::zip::Archive::read(bytes)
         .map_err(|error| Fail::usage(format!("`{name}` is no archive: {error}")))?;
     if let [member, rest @ ..] = path {
@@ -77,7 +85,7 @@ fn archive(name: &str, bytes: &[u8], path: &[&str]) -> Result<Shown, Fail> {
             let other = Path::new(member).with_extension(extension);
             archive.member(&other.to_string_lossy()).map(|member| member.read().into_owned())
         };
-        return show(member, &found.read(), &beside, rest);
+        return show(member, &found.read(), &beside, rest, mappings);
     }
     let mut text =
         format!("{name}: {}, {}\n", count(archive.members().count(), "member"), size(bytes.len() as u64));
@@ -104,6 +112,7 @@ fn container(
     utoc: &[u8],
     beside: &dyn Fn(&str) -> Option<Vec<u8>>,
     path: &[&str],
+    mappings: Option<&Mappings>,
 ) -> Result<Shown, Fail> {
     let toc = Toc::read(utoc, &Limits::default())
         .map_err(|error| Fail::usage(format!("`{name}` is no table of contents: {error}")))?;
@@ -116,7 +125,7 @@ fn container(
         })?;
         let bytes = reader.read(index, Limits::default().chunk_bytes);
         let bytes = bytes.map_err(|error| Fail::usage(format!("`{name}`: {error}")))?;
-        return show(chunk, &bytes, &|_| None, rest);
+        return show(chunk, &bytes, &|_| None, rest, mappings);
     }
     let json = describe::container(&toc, utoc, ucas.as_ref().map(Vec::len), &reader);
     let stem = Path::new(name).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -150,7 +159,7 @@ fn find_chunk(toc: &Toc, name: &str) -> Option<usize> {
     (0..toc.chunks().len()).find(named)
 }
 
-fn package_file(package: &Package, bytes: &[u8]) -> Shown {
+fn package_file(package: &Package, bytes: &[u8], mappings: Option<&Mappings>) -> Shown {
     let mut text = format!(
         "{}: package {}, {}, {}, {}\n",
         package.name_text(package.name),
@@ -159,14 +168,20 @@ fn package_file(package: &Package, bytes: &[u8]) -> Shown {
         count(package.imports.len(), "import"),
         size(bytes.len() as u64),
     );
+    let objects = mappings.map(|mappings| mappings::objects(package, mappings)).unwrap_or_default();
     for (index, export) in package.exports.iter().enumerate() {
         let path = package.export_path(index).unwrap_or_default();
         text += &format!("  export {index}  {:>10}  {path}\n", size(export.size));
+        if let Some(object) = objects.get(index) {
+            text += &mappings::lines(object);
+        }
     }
     for imported in &package.imported {
         text += &format!("  from      {}\n", imported.text());
     }
-    Shown { text, json: describe::package(package, bytes) }
+    let mut json = describe::package(package, bytes);
+    mappings::extend(&mut json, objects);
+    Shown { text, json }
 }
 
 fn result_file(result: &cache::ActionResult) -> Result<Shown, Fail> {
@@ -217,8 +232,52 @@ mod tests {
                 };
                 let Ok(bytes) = std::fs::read(&file) else { continue };
                 let beside = |extension: &str| std::fs::read(file.with_extension(extension)).ok();
-                let found = show(&file.to_string_lossy(), &bytes, &beside, &[]).unwrap().json;
+                let found = show(&file.to_string_lossy(), &bytes, &beside, &[], None).unwrap().json;
                 compare(&found, &expected, stem);
+            }
+        }
+    }
+
+    /// Mappings are shown under the names of their expectations, as are the properties that they name.
+    #[test]
+    fn mappings_and_properties_are_shown_under_their_names() {
+        let Some(folder) = test_support::conformance("ue58") else { return };
+        let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+        let json = |name: &str| serde_json::from_slice::<Value>(&read(name)).unwrap();
+        let expected = json("usmap.json");
+        let name = expected["file"].as_str().unwrap();
+        let bytes = read(name);
+        let found = show(name, &bytes, &|_| None, &[], None).unwrap().json;
+        for (key, value) in expected.as_object().unwrap() {
+            if let Some(found) = found.get(key) {
+                assert_eq!(found, value, "{key}");
+            }
+        }
+        for class in expected["classes"].as_array().unwrap() {
+            let found = show(name, &bytes, &|_| None, &[class["name"].as_str().unwrap()], None).unwrap();
+            compare(&found.json, class, name);
+        }
+        assert!(show(name, &bytes, &|_| None, &["Nothing"], None).is_err());
+
+        let mappings = usmap::File::read(&bytes, &usmap::Limits::default()).unwrap().mappings;
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let utoc = entry.unwrap().path();
+            let name = utoc.to_string_lossy().into_owned();
+            if !name.ends_with("-Uncompressed-Windows.utoc") {
+                continue;
+            }
+            let toc = std::fs::read(&utoc).unwrap();
+            let beside = |extension: &str| std::fs::read(utoc.with_extension(extension)).ok();
+            for texture in json("textures.json").as_array().unwrap() {
+                let chunk = texture["chunk_id"].as_str().unwrap();
+                let found = show(&name, &toc, &beside, &[chunk], Some(&mappings)).unwrap();
+                let header = found.json["header_size"].as_u64().unwrap();
+                let start = texture["export_offset"].as_u64().unwrap() - header;
+                let exports = found.json["export_map"].as_array().unwrap();
+                let export = exports.iter().find(|export| export["serial_offset"] == start).unwrap();
+                assert_eq!(export["property_header"], texture["property_header"]);
+                assert_eq!(export["slots"], texture["slots"]);
+                assert!(found.text.contains("    LightingGuid = "), "{}", found.text);
             }
         }
     }

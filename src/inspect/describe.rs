@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iostore::{ChunkHash, ChunkReader, ChunkType, ContainerHeader, Limits, PackageId, Toc};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use unreal::package::{BundleCommand, Dependencies, ImportedPackage, Name, ObjectIndex, Package};
+use unreal::package::{BundleCommand, Dependencies, Form, ImportedPackage, Name, ObjectIndex, Package};
 
 use crate::bytes::hex as digits;
 
@@ -25,8 +25,14 @@ const SECTIONS: [(&str, usize); 7] = [
     ("dependency_bundle_entries", 44),
     ("imported_package_names", 48),
 ];
-/// Where its names begin: after that.
-const NAMES_AT: usize = 52;
+
+/// Where its names begin: after the summary.
+fn names_at(package: &Package) -> usize {
+    match package.form {
+        Form::Ue55 => 52,
+        Form::Ue56 => 60,
+    }
+}
 
 /// A number of a header that was read and found sound before.
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
@@ -35,8 +41,9 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 
 /// The padding between names and bulk map, which follows the names: sizes, hashes, headers and texts.
 fn bulk_map_pad(package: &Package, bytes: &[u8]) -> Option<u32> {
-    let texts = usize::try_from(u32_at(bytes, NAMES_AT + 4)?).ok()?;
-    u32_at(bytes, texts.checked_add(NAMES_AT + 16 + 10 * package.names.len())?)
+    let names = names_at(package);
+    let texts = usize::try_from(u32_at(bytes, names + 4)?).ok()?;
+    u32_at(bytes, texts.checked_add(names + 16 + 10 * package.names.len())?)
 }
 
 fn hex(number: u64) -> String {

@@ -11,4 +11,4 @@ mod script;
 pub mod usmap;
 
 pub use path::{PackagePath, PathError};
-pub use script::ScriptObjects;
+pub use script::{ScriptObjects, class_of};

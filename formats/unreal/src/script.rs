@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use wire::{ReadError, Reader};
 
 use crate::package::{Name, ObjectIndex, join_number, name_batch};
+use crate::usmap::{Class, Mappings};
 
 /// An entry: name, own index, outer, class.
 const ENTRY_BYTES: u64 = 32;
@@ -104,6 +105,16 @@ impl ScriptObjects {
         let object = self.objects.get(&object)?;
         Some(join_number(self.names.get(object.name as usize)?.text(), object.number))
     }
+}
+
+/// The class that `object` is, of those that the `mappings` have and that lie in one of the `modules`: for
+/// when no script objects are at hand. It hashes each of them once for each module.
+pub fn class_of<'a>(object: ObjectIndex, modules: &[&str], mappings: &'a Mappings) -> Option<Class<'a>> {
+    modules.iter().find_map(|module| {
+        let is = |name: &str| ObjectIndex::script(&format!("/Script/{module}/{name}")) == object;
+        let found = mappings.structs().iter().find(|item| is(&item.name))?;
+        mappings.class(&found.name).ok()
+    })
 }
 
 fn object(r: &mut Reader<'_>, field: &str) -> Result<ObjectIndex, ReadError> {
