@@ -102,6 +102,8 @@ fn values_are_set_by_path() {
         ("Soft", json!("/Game/A/B.B")),
         ("Vector", json!([0, 0, 0])),
         ("Object", json!(0)),
+        ("Guid", json!("0".repeat(32))),
+        ("Lazy", json!("0".repeat(32))),
         ("List", json!([])),
         ("Bool", json!(false)),
     ] {
@@ -110,9 +112,8 @@ fn values_are_set_by_path() {
     editor.set(&mut block, "Double", &Value::F64(0.0)).unwrap();
     assert_eq!(block.find(context.mappings, "COLOUR"), Some(&Value::U8(3)));
     // The engine masks numbers, objects and plain structs, never arrays; of a bool the type does not tell.
-    for (name, zero) in
-        [("Vector", true), ("Object", true), ("Double", true), ("List", false), ("Bool", false)]
-    {
+    let zeroes = ["Vector", "Object", "Double", "Guid"].map(|name| (name, true));
+    for (name, zero) in zeroes.into_iter().chain(["List", "Bool", "Lazy"].map(|name| (name, false))) {
         assert_eq!(block.find(context.mappings, name) == Some(&Value::Zero), zero, "{name}");
     }
     let context = Context { names: &names, ..context };

@@ -261,17 +261,19 @@ fn checked(value: Value, kind: &PropertyType, context: &Context<'_>) -> Result<V
 /// Whether the engine writes `value` as a zero without bytes. Of a bool the type does not tell: one that is a
 /// bit among others has bytes, one that is a byte of its own has none, and bytes are always understood.
 fn is_masked(kind: &PropertyType, value: &Value, was_zero: bool, context: &Context<'_>) -> bool {
+    let is_zero = |part: &Value| matches!(part, Value::F64(part) if part.to_bits() == 0);
     match (kind, value) {
+        // Of structs, those alone were seen masked.
+        (PropertyType::Struct(_), Value::Guid(value)) => *value == [0; 16],
         (PropertyType::Struct(name), Value::Group(parts)) => {
-            let plain =
-                ["Vector", "Rotator", "Vector2D"].iter().any(|plain| plain.eq_ignore_ascii_case(name));
-            plain && parts.iter().all(|part| matches!(part, Value::F64(part) if part.to_bits() == 0))
+            let plain = ["Vector", "Rotator", "Vector2D"];
+            plain.iter().any(|plain| plain.eq_ignore_ascii_case(name)) && parts.iter().all(is_zero)
         }
+        (PropertyType::Struct(_), _) => false,
         (_, Value::Zero) => true,
         (_, Value::Bool(value)) => !value && was_zero,
         (_, Value::F32(value)) => value.to_bits() == 0,
         (_, Value::F64(value)) => value.to_bits() == 0,
-        (_, Value::Guid(value)) => *value == [0; 16],
         (_, Value::Name(name)) => name.number == 0 && context.text(*name) == "None",
         (_, Value::U8(0) | Value::I8(0) | Value::U16(0) | Value::I16(0) | Value::U32(0)) => true,
         (_, Value::I32(0) | Value::U64(0) | Value::I64(0) | Value::Object(0)) => true,

@@ -230,12 +230,20 @@ fn hostile_packages_are_refused() {
     let Some(folder) = conformance("ue55") else {
         return;
     };
-    for file in packages(&folder.join("hostile")) {
+    let folder = folder.join("hostile");
+    let faults: Value = serde_json::from_slice(&fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    for file in packages(&folder) {
         let bytes = fs::read(&file).unwrap();
         let found = Package::read(&bytes, &Limits::default());
         let error = found.expect_err(&file.display().to_string());
         assert!(error.offset <= bytes.len() as u64, "{error}");
         assert!(matches!(error.kind, ErrorKind::Malformed | ErrorKind::Truncated), "{error}");
+        // The field that is blamed is the one that was damaged.
+        let name = file.file_name().unwrap().to_string_lossy();
+        let mut faults = faults.as_array().unwrap().iter();
+        let fault = faults.find(|fault| fault["file"] == *name).unwrap()["fault"].as_str().unwrap();
+        let mut words = fault.split(' ').filter(|word| word.len() > 3);
+        assert!(words.any(|word| error.field.contains(word)), "{fault}: {error}");
     }
 }
 
