@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod check;
 mod define;
 mod flat;
 mod hull;
@@ -30,6 +31,7 @@ mod world;
 mod write;
 
 pub use build::Decisions;
+pub use check::CheckError;
 pub use define::Definition;
 pub use input::{Geometry, Hull, Meaning, Open, Triangle};
 pub use intake::{Facts, Intake, intake};

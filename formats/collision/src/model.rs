@@ -6,7 +6,7 @@
 use glam::{DVec3, Vec3};
 
 /// Where a side of a 3D node leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Child {
     /// Solid space.
     Solid,

@@ -2,6 +2,7 @@
 //! tolerances where an answer is wrong.
 
 use crate::build::Decisions;
+use crate::check::CheckError;
 use crate::define::{Definition, definitions};
 use crate::model::Collision;
 use crate::polygons::Polygons;
@@ -33,6 +34,9 @@ pub enum CookError {
         .0.rays, .0.missed, .0.displaced, .0.phantoms, .0.lost, shown(.0)
     )]
     Wrong(Box<Rays>),
+    /// The tables contradict themselves.
+    #[error(transparent)]
+    Invalid(#[from] CheckError),
     /// What was written cannot be read.
     #[error("what was written cannot be read: {0}")]
     Unreadable(#[from] wire::ReadError),
@@ -44,6 +48,8 @@ fn shown(rays: &Rays) -> String {
     })
 }
 
+/// Longest ring of what is shipped.
+const CORNERS: usize = 4;
 /// Multiples of the usual tolerance, in the order in which they are tried. Below it fewer parts that lie
 /// across a plane pass for uncut, and so fewer cells contradict themselves.
 const TRIED: [f64; 4] = [0.25, 1.0, 0.0625, 4.0];
@@ -51,13 +57,18 @@ const TRIED: [f64; 4] = [0.25, 1.0, 0.0625, 4.0];
 /// Builds collision and proves it.
 pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
     let scene = Scene::new(polygons);
-    let mut wrong: Option<Rays> = None;
+    let (mut wrong, mut invalid): (Option<Rays>, Option<CheckError>) = (None, None);
     for times in TRIED {
         let definitions = definitions(polygons, &scene, polygons.epsilon() * times, false)?;
         let packed: Result<Vec<Packed>, Refusal> = definitions.iter().map(|d| d.bsp.pack()).collect();
         let packed = packed?;
         let decoded: Result<Vec<Collision>, _> = packed.iter().map(Collision::unpack).collect();
-        let rays = prove_decoded(polygons, &scene, decoded?);
+        let decoded = decoded?;
+        if let Some(fault) = decoded.iter().find_map(|bsp| bsp.check(CORNERS).err()) {
+            invalid = Some(fault);
+            continue;
+        }
+        let rays = prove_decoded(polygons, &scene, decoded);
         if rays.faults() == 0 {
             return Ok(World { definitions, packed, rays });
         }
@@ -65,7 +76,11 @@ pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
             wrong = Some(rays);
         }
     }
-    Err(CookError::Wrong(Box::new(wrong.unwrap_or_default())))
+    match (wrong, invalid) {
+        (Some(wrong), _) => Err(CookError::Wrong(Box::new(wrong))),
+        (None, Some(invalid)) => Err(CookError::Invalid(invalid)),
+        (None, None) => Err(CookError::Wrong(Box::default())),
+    }
 }
 
 impl World {
