@@ -1,11 +1,7 @@
-//! A container header of any bytes.
+//! The target `iostore_header` of `src/iostore.rs`.
 #![no_main]
 
-use iostore::ContainerHeader;
-use libfuzzer_sys::fuzz_target;
+#[global_allocator]
+static COUNTING: fuzz::memory::Counting = fuzz::memory::Counting;
 
-fuzz_target!(|data: &[u8]| {
-    if let Ok(header) = ContainerHeader::read(data) {
-        assert_eq!(ContainerHeader::read(&header.write()), Ok(header));
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iostore::header(data));

@@ -10,6 +10,7 @@ mod docs;
 mod exec;
 mod exec_windows;
 mod faults;
+mod game;
 mod manners;
 mod real_path;
 mod releases;

@@ -112,7 +112,9 @@ pub fn container(
     }
     for (index, id) in summary.chunk_ids.iter().enumerate() {
         if id.kind() == ChunkType::ContainerHeader {
-            container_header(&toc, index, *id, &chunks.read(index, limits.chunk_bytes)?)?;
+            // Stored, so that it is no longer than the file: it alone is held as a whole.
+            header_place(&toc, index, *id)?;
+            header_content(&toc, index, &chunks.read(index, limits.chunk_bytes)?)?;
         } else {
             chunks.copy(index, &mut io::sink())?;
         }
@@ -152,13 +154,15 @@ fn padded_end(block: &Block) -> Option<u64> {
 /// Refuses blocks that several chunks own and bytes that several blocks own: nobody writes them, and
 /// with them a small file could ask for any amount of work.
 fn nothing_is_shared(toc: &Toc, ucas_len: u64) -> Result<(), ReadError> {
-    let block_size = u64::from(toc.block_size());
-    let owned =
-        toc.chunks().iter().fold(0_u64, |sum, chunk| sum.saturating_add(chunk.length.div_ceil(block_size)));
-    let blocks = toc.blocks().len() as u64;
-    if owned > blocks {
-        let message = format!("chunks own {owned} blocks, there are {blocks}");
-        return Err(wrong(id_at(toc.chunks().len()), "chunks", message));
+    let mut owned = vec![false; toc.blocks().len()];
+    for index in 0..toc.chunks().len() {
+        let (first, blocks) = toc.blocks_of(index).unwrap_or_default();
+        for (number, owned) in owned.iter_mut().enumerate().skip(first).take(blocks.len()) {
+            if std::mem::replace(owned, true) {
+                let message = format!("chunk {index} owns block {number}, as another one does");
+                return Err(wrong(id_at(toc.chunks().len()), format_args!("chunks[{index}]"), message));
+            }
+        }
     }
     let bytes =
         toc.blocks().iter().fold(0_u64, |sum, block| sum.saturating_add(block.compressed_size.into()));
@@ -169,11 +173,10 @@ fn nothing_is_shared(toc: &Toc, ucas_len: u64) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn container_header(toc: &Toc, index: usize, id: ChunkId, bytes: &[u8]) -> Result<(), ReadError> {
+fn header_place(toc: &Toc, index: usize, id: ChunkId) -> Result<(), ReadError> {
     let wrong = |message: String| Err(wrong(id_at(index), format_args!("chunk ids[{index}]"), message));
     if id != toc.container().header_chunk() {
-        let message = format!("container header {id} in container {}", toc.container());
-        return wrong(message);
+        return wrong(format!("container header {id} in container {}", toc.container()));
     }
     // At mount the engine reads the header in one piece from its first block's place.
     let (_, blocks) = toc.blocks_of(index).unwrap_or_default();
@@ -182,10 +185,14 @@ fn container_header(toc: &Toc, index: usize, id: ChunkId, bytes: &[u8]) -> Resul
     if blocks.iter().any(|block| block.method != 0) || !in_one_piece {
         return wrong("the container header is not stored in one piece".to_owned());
     }
+    Ok(())
+}
+
+fn header_content(toc: &Toc, index: usize, bytes: &[u8]) -> Result<(), ReadError> {
     let header = ContainerHeader::read(bytes)?;
     if header.container != toc.container() {
         let message = format!("the header of {} in container {}", header.container, toc.container());
-        return wrong(message);
+        return Err(wrong(id_at(index), format_args!("chunk ids[{index}]"), message));
     }
     Ok(())
 }

@@ -1,0 +1,7 @@
+//! The target `iostore_directory` of `src/iostore.rs`.
+#![no_main]
+
+#[global_allocator]
+static COUNTING: fuzz::memory::Counting = fuzz::memory::Counting;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iostore::directory(data));
