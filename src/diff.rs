@@ -83,7 +83,6 @@ fn values(change: &Change) -> String {
                 .collect();
             if parts.is_empty() { String::new() } else { format!("  {}", parts.join(", ")) }
         }
-        (Group::Packages | Group::Chunks | Group::Members | Group::Containers, ..) => String::new(),
         _ => match (&change.old, &change.new) {
             (Some(old), Some(new)) => format!("  {} -> {}", shown(old), shown(new)),
             (Some(value), None) | (None, Some(value)) if !value.is_object() => format!("  {}", shown(value)),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Cursor;
 
 use engine::{Blob, Cx, Inputs, Interface, Kind, Outputs, ParamError, Pure, RuleError, Severity};
-use mjolnir::finding::{Finding, Level};
+use mjolnir::finding::{Code, Finding, Level};
 use mjolnir::record::Record;
 use mjolnir::scan::{ARCHIVE, Context, scan};
 use mjolnir::update;
@@ -143,10 +143,15 @@ fn earlier(slug: &str, inputs: &Inputs<'_>) -> Result<Vec<Record>, RuleError> {
     Ok(records)
 }
 
-/// Applies the update rule. The same version may differ in a build: whether that was for the same game is
-/// not known here, and is looked at when a release is recorded.
+/// Applies the update rule. That the same version was built otherwise is worth a look, no more: whether it
+/// was for the same game is not known here, and is asked when a release is recorded.
 fn hold(record: &Record, earlier: &[Record], cx: &Cx<'_>) -> Result<(), RuleError> {
-    let others = earlier.iter().filter(|other| other.manifest.version != record.manifest.version);
+    let (same, others): (Vec<&Record>, Vec<&Record>) =
+        earlier.iter().partition(|other| other.manifest.version == record.manifest.version);
+    let changed = update::check(record, same).into_iter();
+    for finding in changed.filter(|finding| finding.code == Code::ReleaseChanged) {
+        cx.note(Severity::Warning, format!("{}; raise the version before it is released", finding.message));
+    }
     let (broken, worth_a_look): (Vec<Finding>, Vec<Finding>) =
         update::check(record, others).into_iter().partition(|finding| finding.level == Level::Error);
     for finding in worth_a_look {

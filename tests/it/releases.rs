@@ -371,3 +371,35 @@ help: there are 0.2.0, 0.2.1 (line 0.2); 0.3.0 (line 0.3): update the dependent 
     let untold = workspace.bake(&args).fails_with(2);
     assert!(untold.stderr.contains("help: call it `<slug>-<version>.mjolnir`"), "{}", untold.stderr);
 }
+
+/// The update cases of the conformance data, and every archive compared with itself: whatever it holds, there
+/// is an answer, and never a panic.
+#[test]
+fn conformance_releases_are_held_and_compared() {
+    let Some(root) = test_support::conformance("release") else { return };
+    let workspace = Workspace::empty();
+    let path = |file: &str| root.join(file).to_string_lossy().into_owned();
+    let cases: Value = serde_json::from_slice(&fs::read(root.join("cases.json")).unwrap()).unwrap();
+    let (mut updates, mut archives) = (0, 0);
+    for case in cases["cases"].as_array().unwrap() {
+        let file = path(case["file"].as_str().unwrap());
+        let passes = case["expect"]["verdict"] == "pass";
+        if case["type"] == "update" {
+            let earlier = case["earlier"].as_array().unwrap().iter();
+            let earlier: Vec<String> = earlier.map(|file| path(file.as_str().unwrap())).collect();
+            let files = earlier.iter().chain([&file]).map(String::as_str);
+            let args: Vec<&str> = ["check-update"].into_iter().chain(files).collect();
+            let ran = workspace.bake(&args);
+            assert_eq!(ran.code, Some(if passes { 0 } else { 5 }), "{file}: {}{}", ran.stdout, ran.stderr);
+            updates += 1;
+        } else if case["type"] == "archive" {
+            let ran = workspace.bake(&["diff", &file, &file]);
+            match ran.code {
+                Some(0) => assert!(ran.stdout.ends_with(": no difference\n"), "{file}: {}", ran.stdout),
+                code => assert!(!passes && matches!(code, Some(2 | 3)), "{file}: {code:?} {}", ran.stderr),
+            }
+            archives += 1;
+        }
+    }
+    assert!(updates > 0 && archives > 0);
+}

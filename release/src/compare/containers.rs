@@ -44,12 +44,9 @@ pub(super) fn compare(old: &Opened<'_>, new: &Opened<'_>, changes: &mut Vec<Chan
         let (old, new) = (old.map(|(value, _)| value), new.map(|(value, _)| value));
         // A container that is there before and after is told by what changed in it.
         if old.is_none() || new.is_none() || old != new || !touched.contains(&at) {
-            let same = old.is_some() && old == new;
-            let laid_out = |words: &str| Some(json!(words));
-            let (old, new) = if same {
-                (laid_out("the same content"), laid_out("laid out otherwise"))
-            } else {
-                (old, new)
+            let (old, new) = match old.is_some() && old == new {
+                true => (Some(json!("the same chunks by its table")), Some(json!("in other bytes"))),
+                false => (old, new),
             };
             changes.push(Change { group: Group::Containers, at, old, new });
         }

@@ -248,9 +248,18 @@ fn what_breaks_an_earlier_release_fails_with_a_way_out() {
         "release 0.1.0 of `foundry` has no catalog, 0.1.0-rc.1 has one [forge_line_break]\nhelp: within ^0.1.0 \
          every entry must stay (same id, kind, dimensions, snap): start 0.2.0, or bring it back"
     );
-    // Its own version may have been built otherwise: recording looks at that.
-    with("releases/0.1.0.json", |record| record.contents.members.retain(|name, _| name != "changes.json"))
-        .unwrap();
+    // Its own version may have been built otherwise: that is said, and decided when it is recorded.
+    let ran = with("releases/0.1.0.json", |record| {
+        record.contents.members.retain(|name, _| name != "changes.json");
+    });
+    let notes: Vec<String> = ran.unwrap().notes.into_iter().map(|note| note.message).collect();
+    assert_eq!(
+        notes,
+        [
+            "release 0.1.0 of `foundry` was released with other members: `changes.json`; raise the version before it is \
+          released"
+        ]
+    );
     let text = said(with("releases/0.1.0.json", |record| catalog(record, "0.1.1")));
     assert!(text.starts_with("`releases/0.1.0.json` is no record of `foundry`: it is of 0.1.1"), "{text}");
     let text = said(with("releases/0.1.0.json", |record| record.slug = "other".to_owned()));
