@@ -7,7 +7,7 @@ use crate::edit::EditError;
 use crate::layout::*;
 use crate::model::*;
 use crate::sections::Section;
-use crate::value::{Struct, Value};
+use crate::value::{Field, Struct, Value};
 
 /// One step of a path.
 struct Step<'p> {
@@ -65,7 +65,17 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, EditError> {
 
 impl<'a> Tag<'a> {
     /// The field that `path` leads to.
+    pub fn field(&self, path: &str) -> Result<Field<'_, 'a>, EditError> {
+        Ok(self.follow(path)?.0)
+    }
+
+    /// The field that `path` leads to, and what an edit of it must know.
     pub(crate) fn locate(&self, path: &str) -> Result<Spot<'a>, EditError> {
+        let (field, parents, hollow) = self.follow(path)?;
+        Ok(Spot { def: field.def.clone(), at: field.at, section: field.section, parents, hollow })
+    }
+
+    fn follow(&self, path: &str) -> Result<(Field<'_, 'a>, Vec<u64>, Option<Hollow>), EditError> {
         let steps = steps(path)?;
         let (block, def) = self.root_block()?;
         let root = Section::read(&self.rope, block.wrappers, block.end, "root")?;
@@ -79,13 +89,7 @@ impl<'a> Tag<'a> {
                 .field(name)?
                 .ok_or_else(|| refused(path, format!("`{}` has no field `{name}`", scope.name())))?;
             if n + 1 == steps.len() && index.is_none() {
-                return Ok(Spot {
-                    def: field.def.clone(),
-                    at: field.at,
-                    section: field.section,
-                    parents,
-                    hollow,
-                });
+                return Ok((field, parents, hollow));
             }
             scope = match (field.def.kind, index) {
                 (Kind::Struct, None) => {

@@ -24,6 +24,11 @@ pub struct Work {
 }
 
 impl<'a> Tag<'a> {
+    /// Whether `bytes` begin as a tag does.
+    pub fn is_one(bytes: &[u8]) -> bool {
+        bytes.get(0x3c..0x40) == Some(&BLAM.to_le_bytes())
+    }
+
     /// Reads the tag in `bytes`: header, layout and all values, each of which is where it has to be.
     pub fn read(bytes: &'a [u8]) -> Result<Self, ReadError> {
         Self::read_measured(bytes, &mut Work::default())
