@@ -5,7 +5,7 @@
 //! bound of memory for every byte that it is given.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 use std::sync::LazyLock;
 
 use base64::Engine as _;
@@ -14,6 +14,7 @@ use mjolnir::changes::{self, NewTag};
 use mjolnir::finding::Finding;
 use mjolnir::manifest::{Fault, Manifest, block_tag};
 use mjolnir::map_files;
+use mjolnir::record::Record;
 use mjolnir::scan::{Context, Verdict, scan, scan_manifest};
 use mjolnir::sidecar;
 use mjolnir::signature::{
@@ -36,11 +37,12 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "zip", run: zip, seeds: zip_seeds },
     Target { name: "zip_written", run: zip_written, seeds: zip_written_seeds },
     Target { name: "archive", run: archive, seeds: archive_seeds },
     Target { name: "manifest", run: manifest, seeds: manifest_seeds },
+    Target { name: "record", run: record, seeds: record_seeds },
     Target { name: "signature", run: signature, seeds: signature_seeds },
     Target { name: "sidecar", run: sidecar, seeds: sidecar_seeds },
     Target { name: "changes", run: changes, seeds: changes_seeds },
@@ -105,9 +107,19 @@ fn zip_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let end = described.len() - 22;
     described[end + 16] += 16;
     described.splice(central_at..central_at, [b"PK\x07\x08", &sizes[..]].concat());
+    // Ours but for one member, which we would deflate.
+    let deflated = written(&members, Compression::Text);
+    let mut ours = zip::ZipArchive::new(Cursor::new(&deflated)).expect("a good zip");
+    let mut mixed = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().system(zip::System::Unix);
+    let options = options.compression_method(zip::CompressionMethod::Stored);
+    mixed.start_file("a.md", options).expect("a good name");
+    mixed.write_all(text.as_bytes()).expect("room in memory");
+    mixed.raw_copy_file(ours.by_name("docs/README.md").expect("it is there")).expect("room in memory");
     vec![
         ("stored", written(&members, Compression::Store)),
-        ("deflated", written(&members, Compression::Text)),
+        ("mixed", mixed.finish().expect("room in memory").into_inner()),
+        ("deflated", deflated),
         ("described", described),
         ("empty", written(&[], Compression::Store)),
     ]
@@ -283,11 +295,40 @@ fn manifest_seeds() -> Vec<(&'static str, Vec<u8>)> {
             with("a", "light", light), with("b", "lift", lift), with("c", "door", door),
             with("d", "surfaces", json!([{"slot": 15, "profile": "glass_cyan"}])),
             with("e", "snap_m", json!(0.1))]},
-        "x_bake": {"stand_ins": ["game"], "reduced": true}});
+        "x_bake": {"stand_ins": ["mappings", "game", "game"], "reduced": true}});
     let map = json!({"schema_version": 1, "name": "x", "version": "1.0.0", "type": "map",
         "map": {"code": "BGL", "title": "Beaver", "modes": ["slayer", "ctf"], "size": "small",
             "players": {"min": 2, "max": 16}, "vehicles": false, "origin": "custom_edition"}});
     vec![("pack", pack.to_string().into_bytes()), ("map", map.to_string().into_bytes())]
+}
+
+/// Any bytes as the record of a release: what is read can be written and reads back as itself; faults have
+/// their places.
+pub fn record(data: &[u8]) {
+    match within(data, 64 * KIB, 400, || Record::read(data)) {
+        Ok(record) => {
+            let text = record.write().expect("what is read can be written");
+            let again = Record::read(text.as_bytes()).expect("what is written is read");
+            assert_eq!(again, record);
+            assert_eq!(again.write().expect("as before"), text);
+        }
+        Err(faults) => assert_places(data, &faults),
+    }
+}
+
+fn record_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let level = format!(
+        r#"{{"blam":{{"forge_packs":[{{"slug":"foundry","version":"0.2.1","blocks":[{{"id":"a","tag":{}}}]}}]}}}}"#,
+        json!(block_tag("foundry", "a"))
+    );
+    let record = |slug: &str, manifest: &[u8], level: Option<&str>| {
+        let manifest = Some(("mjolnir.json".into(), manifest.to_vec().into()));
+        let level = level.map(|level| (map_files::LEVEL.into(), level.as_bytes().to_vec().into()));
+        let record = Record::of(slug, manifest.into_iter().chain(level), &|_| None).expect("a good release");
+        record.write().expect("a good record").into_bytes()
+    };
+    let (_, pack) = manifest_seeds().swap_remove(0);
+    vec![("pack", record("foundry", &pack, None)), ("map", record("ce-x", MAP.as_bytes(), Some(&level)))]
 }
 
 /// Any bytes as an envelope, and as a statement that its author signed. What verifies says what an ordinary

@@ -45,6 +45,7 @@ fn links_between_pages_lead_somewhere() {
         "CONTRIBUTING.md",
         "docs/codes/README.md",
         "docs/commands.md",
+        "docs/fuzzing.md",
         "docs/machine-output.md",
         "docs/recipes.md",
         "docs/releases.md",

@@ -7,6 +7,8 @@
     clippy::panic
 )]
 
+use std::collections::BTreeSet;
+
 use super::{
     Compat, Dep, Fault, LONGEST, Manifest, MapCode, MapInfo, MapOrigin, MapSize, Marks, Payload, Players,
     forge, is_slug,
@@ -175,14 +177,11 @@ fn read_players(field: &Cursor<'_>, faults: &mut Faults) -> Option<Players> {
 fn read_marks(root: &Cursor<'_>) -> Marks {
     let field = root.field("x_bake");
     let mut unheard = Faults::default();
+    let names = field.field("stand_ins").items(0..=usize::MAX, &mut unheard).unwrap_or_default();
+    // A set: sorted and once each, as we write it.
+    let names: BTreeSet<&str> = names.iter().filter_map(Cursor::as_text).collect();
     Marks {
-        stand_ins: field
-            .field("stand_ins")
-            .items(0..=usize::MAX, &mut unheard)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|item| item.as_text().map(str::to_owned))
-            .collect(),
+        stand_ins: names.into_iter().map(str::to_owned).collect(),
         reduced: field.field("reduced").bool(&mut unheard) == Some(true),
     }
 }

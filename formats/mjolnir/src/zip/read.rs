@@ -79,12 +79,13 @@ impl<'a> Archive<'a> {
         }
         canonical &= entries.is_sorted_by(|a, b| canonical_rank(a.name) < canonical_rank(b.name))
             && entries.iter().all(|entry| entry.size > 0);
-        // Last, because it deflates anew: a deflated member is canonical only in our encoder's bytes.
+        // Last, because it deflates anew: where anything is deflated, each member must be as our encoder makes it.
         let canonical = canonical
-            && entries.iter().all(|entry| {
-                !entry.deflated
-                    || deflate_if_smaller(entry.name, &entry.read()).is_some_and(|body| body == entry.body)
-            });
+            && (entries.iter().all(|entry| !entry.deflated)
+                || entries.iter().all(|entry| {
+                    let body = deflate_if_smaller(entry.name, &entry.read());
+                    body.as_deref() == entry.deflated.then_some(entry.body)
+                }));
         Ok(Self { entries, names, canonical })
     }
 
