@@ -14,7 +14,7 @@ use crate::Product;
 use crate::cli::{Cli, Sign, SigningKeys};
 use crate::device_key;
 use crate::fail::Fail;
-use crate::session::{Session, environment, user_folder};
+use crate::session::{Session, environment, find_root, start, user_folder};
 use crate::shell::Shell;
 
 /// More than any file with a key holds.
@@ -75,7 +75,8 @@ impl Place {
         #[cfg(unix)]
         if let Self::Seed(file) = self {
             use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
+            let found = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+            let mode = found.permissions().mode() & 0o777;
             if mode & 0o077 != 0 {
                 let file = file.display();
                 return Some(Warning {
@@ -205,6 +206,7 @@ pub(crate) fn run(command: &SigningKeys, cli: &Cli, product: &Product, shell: &S
             };
             shell.status("Made", &format!("{place}: keep it secret, and keep a copy"));
             shell.more("to sign with it, in bake.local.toml:");
+            shell.more("schema = 1");
             shell.more("[signing]");
             shell.more(&setting);
             show(place.open()?.public_key(), shell);
@@ -228,8 +230,12 @@ pub(crate) fn run(command: &SigningKeys, cli: &Cli, product: &Product, shell: &S
 
 /// The key of the settings, else the one that `new` makes when nothing is said.
 fn configured(cli: &Cli, product: &Product) -> Result<(Place, String), Fail> {
-    let session = Session::find(cli, product);
-    if let Some(set) = session.ok().and_then(|session| session.settings.signing_key) {
+    // Outside of a workspace there are no settings; those that are there must be right.
+    let session = match start(cli).and_then(|start| find_root(&start)) {
+        Ok(_) => Some(Session::find(cli, product)?),
+        Err(_) => None,
+    };
+    if let Some(set) = session.and_then(|session| session.settings.signing_key) {
         return Ok((Place::of(&set.key), format!("[signing] of {}", set.file)));
     }
     let file = default_file()?;

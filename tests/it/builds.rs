@@ -139,36 +139,3 @@ fn garbage_is_collected_and_pins_are_kept() {
     let _ = fs::remove_dir_all(workspace.path("out"));
     assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new(), "the last build is kept whole");
 }
-
-#[test]
-fn private_keys_reach_nothing_but_the_signature() {
-    let workspace = Workspace::foundry();
-    let seed = [0x5a_u8; 32];
-    fs::write(workspace.path("seed"), seed).unwrap();
-    let args = ["build", FOUNDRY, "--sign-seed", "seed", "--signed-at", "2026-10-10T00:00:00Z"];
-    let trace = workspace.path("trace.json").to_string_lossy().into_owned();
-    let events = workspace.path("events.jsonl").to_string_lossy().into_owned();
-    let all: Vec<&str> = args.into_iter().chain(["--trace", &trace, "--events", &events]).collect();
-    let ran = workspace.bake(&all).success();
-    workspace.bake(&["verify", &workspace.archive().to_string_lossy()]).success();
-    let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
-    let secret = |bytes: &[u8]| {
-        bytes.windows(32).any(|window| window == seed)
-            || bytes.windows(64).any(|window| window == hex.as_bytes())
-    };
-    let digest = *blake3::hash(&seed).as_bytes();
-    let mut files = Vec::new();
-    crate::workspace::walk(&workspace.path(""), &mut files);
-    for file in files.iter().filter(|file| !file.ends_with("seed")) {
-        let bytes = fs::read(file).unwrap();
-        assert!(!secret(&bytes), "the seed is in {}", file.display());
-        assert!(!bytes.windows(32).any(|window| window == digest), "its digest is in {}", file.display());
-    }
-    assert!(!secret(ran.stderr.as_bytes()) && !secret(ran.stdout.as_bytes()));
-    // The same key and time give the same archive; the unsigned members are the same without it.
-    let first = fs::read(workspace.archive()).unwrap();
-    let other = Workspace::foundry();
-    fs::write(other.path("seed"), seed).unwrap();
-    other.bake(&args).success();
-    assert!(fs::read(other.archive()).unwrap() == first);
-}

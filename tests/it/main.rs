@@ -14,6 +14,7 @@ mod game;
 mod manners;
 mod real_path;
 mod releases;
+mod signing;
 mod tidy;
 mod verify;
 mod workspace;
