@@ -163,7 +163,8 @@ fn line(file: &Path, kind: FileKind, report: &Report) -> Value {
 
 fn unreadable(file: &Path, kind: FileKind, message: &str) -> Value {
     let error = json!({
-        "code": "unreadable", "reason": null, "at": null, "member": null, "message": message
+        "code": "unreadable", "reason": null, "at": null, "member": null, "message": message,
+        "help": null,
     });
     json!({
         "schema": 1,
