@@ -1,5 +1,5 @@
 //! Measures `bake` beside yardsticks, in the same run and on the same machine, and prints the ratios:
-//! `cargo bench --bench ratios [-- [--quick] [no-op] [hash] [pack] [game]]`. See docs/benchmarks.md.
+//! `cargo bench --bench ratios [-- [--quick] [no-op] [hash] [pack] [game] [release]]`. See docs/benchmarks.md.
 //!
 //! What is measured are whole processes, as a user starts them. This binary is `bake` itself, with one rule
 //! more, when its first argument is `bake`; other first words are halves of comparisons (see [`copying`]).
@@ -12,6 +12,7 @@ mod graph;
 mod hashing;
 mod measure;
 mod packing;
+mod releases;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
         ["tables", game] => games::tables(game.as_ref()),
         ["donors", game, ref packages @ ..] => games::donors(game.as_ref(), packages),
         ["ranges", game, ref packages @ ..] => games::ranges(game.as_ref(), packages),
+        ["digests", file] => releases::digests(file.as_ref()),
+        ["unzip", file] => releases::unzip(file.as_ref()),
+        ["archive", folder, to] => releases::archive(folder.as_ref(), to.as_ref()),
+        ["zip", folder, to] => releases::zip(folder.as_ref(), to.as_ref()),
         ref asked => all(asked),
     };
     match ended {
@@ -72,6 +77,10 @@ fn all(asked: &[&str]) -> Outcome<()> {
     }
     if wanted("game") {
         games::measure(&below("game")?, &mut table)?;
+    }
+    if wanted("release") {
+        // As large as an archive may be.
+        releases::measure(&below("release")?, if quick { 12 << 20 } else { 50 << 20 }, &mut table)?;
     }
     Ok(())
 }
