@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use crate::layout::{MAX_DEPTH, MAX_RING, MAX_SURFACE_PLANES};
 use crate::line::projection;
-use crate::model::{Cell, Child, Child2d, Collision, LEAF_TWO_SIDED};
+use crate::model::{Cell, Child, Child2d, Collision, LEAF_TWO_SIDED, Plane};
 
 /// A fault of decoded tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +44,7 @@ impl Collision {
     pub fn check(&self, most_corners: usize) -> Checked {
         self.fits().map_err(|refusal| fault("tables", 0, refusal))?;
         self.numbers()?;
-        self.indices()?;
+        self.indices(false)?;
         self.tree()?;
         self.flat_trees()?;
         for index in 0..self.surfaces.len() {
@@ -52,6 +52,37 @@ impl Collision {
         }
         self.edges_agree()?;
         self.named()
+    }
+
+    /// Checks that all indices lie within their tables and all numbers are finite: what a reader of others'
+    /// tables needs before it follows them.
+    pub(crate) fn check_references(&self) -> Checked {
+        let plane = |p: &Plane| p.normal.iter().all(|c| c.is_finite()) && p.d.is_finite();
+        let lines = self.nodes2d.iter().position(|n| n.line.iter().any(|c| !c.is_finite()));
+        let vertices = self.vertices.iter().position(|v| v.point.iter().any(|c| !c.is_finite()));
+        let planes = self.planes.iter().position(|p| !plane(p));
+        for (table, bad) in [("planes", planes), ("bsp2d nodes", lines), ("vertices", vertices)] {
+            if let Some(index) = bad {
+                return Err(fault(table, index, "a number is not finite"));
+            }
+        }
+        self.indices(true)
+    }
+
+    /// Checks that surfaces lie on `known` planes, bit for bit, and that what else splits space is an axis
+    /// plane: lines across a plane that is off by less than they can tell would see it only when they are flat.
+    pub(crate) fn check_planes(&self, known: &[Plane]) -> Checked {
+        let bits = |plane: &Plane| (plane.normal.map(f32::to_bits), plane.d.to_bits());
+        let known: BTreeSet<_> = known.iter().map(bits).collect();
+        let of_surfaces: BTreeSet<u32> = self.surfaces.iter().map(|surface| surface.plane).collect();
+        for (index, plane) in self.planes.iter().enumerate() {
+            let axis = plane.normal.iter().filter(|c| **c == 0.0).count() == 2;
+            let free = axis && !of_surfaces.contains(&(index as u32));
+            if !free && !known.contains(&bits(plane)) {
+                return Err(fault("planes", index, "is none of those that the polygons lie on"));
+            }
+        }
+        Ok(())
     }
 
     fn numbers(&self) -> Checked {
@@ -81,7 +112,7 @@ impl Collision {
         Ok(())
     }
 
-    fn indices(&self) -> Checked {
+    fn indices(&self, lenient: bool) -> Checked {
         let child = |index: usize, child: Child| match child {
             Child::Solid => Ok(()),
             Child::Node(node) => within("bsp3d nodes", index, "child node", node, self.nodes.len()),
@@ -103,18 +134,14 @@ impl Collision {
             }
         }
         let child2d = |table, index, child| match child {
+            Child2d::None if lenient => Ok(()),
             Child2d::None => Err(fault(table, index, "a 2D child leads nowhere")),
             Child2d::Node(node) => within(table, index, "2D node", node, self.nodes2d.len()),
             Child2d::Surface(surface) => within(table, index, "surface", surface, self.surfaces.len()),
         };
+        let planes = if lenient { self.planes.len() } else { self.planes.len().min(MAX_SURFACE_PLANES) };
         for (index, reference) in self.references.iter().enumerate() {
-            within(
-                "bsp2d references",
-                index,
-                "plane",
-                reference.plane,
-                self.planes.len().min(MAX_SURFACE_PLANES),
-            )?;
+            within("bsp2d references", index, "plane", reference.plane, planes)?;
             child2d("bsp2d references", index, reference.node)?;
         }
         for (index, node) in self.nodes2d.iter().enumerate() {
@@ -122,7 +149,7 @@ impl Collision {
             child2d("bsp2d nodes", index, node.right)?;
         }
         for (index, surface) in self.surfaces.iter().enumerate() {
-            within("surfaces", index, "plane", surface.plane, self.planes.len().min(MAX_SURFACE_PLANES))?;
+            within("surfaces", index, "plane", surface.plane, planes)?;
             within("surfaces", index, "first edge", surface.first_edge, self.edges.len())?;
         }
         for (index, edge) in self.edges.iter().enumerate() {

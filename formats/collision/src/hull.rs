@@ -192,6 +192,11 @@ pub(crate) fn cut(points: &[DVec3], distances: &[f64]) -> (Vec<DVec3>, Vec<DVec3
     (front, back)
 }
 
+/// The planes of a hull: outward normals and distances, each once.
+pub(crate) fn planes(hull: &Hull) -> Vec<(DVec3, f64)> {
+    Body::new(0, hull).planes
+}
+
 /// The faces of the union of all hulls.
 pub(crate) fn union(hulls: &[Hull]) -> Vec<Piece> {
     let mut bodies: Vec<Body> = (0_u32..).zip(hulls).map(|(h, hull)| Body::new(h, hull)).collect();

@@ -7,18 +7,23 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod ce;
 mod check;
+mod convert;
 mod define;
 mod flat;
+pub mod havok;
 mod hull;
 mod input;
 mod intake;
 mod keys;
 pub mod layout;
 mod line;
+pub mod materials;
 mod model;
 pub mod mopp;
 mod open;
+pub mod own_bsp;
 mod polygons;
 mod probe;
 mod prove;
@@ -32,6 +37,7 @@ mod write;
 
 pub use build::Decisions;
 pub use check::CheckError;
+pub use convert::{Placement, PlacementError};
 pub use define::Definition;
 pub use input::{Geometry, Hull, Meaning, Open, Triangle};
 pub use intake::{Facts, Intake, intake};

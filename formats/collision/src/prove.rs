@@ -11,6 +11,7 @@ use crate::polygons::Polygons;
 use crate::probe::{nodes, through_borders, through_surface};
 use crate::scene::Scene;
 use crate::truth::{Fault, Segment, Verdict, judge};
+use crate::world::CookError;
 use crate::write::Packed;
 
 /// How far a hit may lie from the true one, in world units.
@@ -19,6 +20,8 @@ const TOLERANCE: f64 = 1e-3;
 const RANDOM: u64 = 10_000;
 /// Columns of the floor grid at most; beyond, its step is doubled.
 const COLUMNS: f64 = 40_000.0;
+/// Longest ring of what is shipped.
+const CORNERS: usize = 4;
 /// Faults that are kept to be shown.
 const SHOWN: usize = 8;
 
@@ -141,10 +144,21 @@ pub(crate) fn boxed(bsps: Vec<Collision>) -> Vec<(Collision, Vec3, Vec3)> {
     boxed.collect()
 }
 
-/// Decodes what will ship and asks it; `polygons` are what it was built from.
-pub fn prove(polygons: &Polygons, packed: &[Packed]) -> Result<Rays, ReadError> {
+/// Decodes what will ship, checks it, and asks it; `polygons` are what it was built from.
+pub fn prove(polygons: &Polygons, packed: &[Packed]) -> Result<Rays, CookError> {
+    let bsps = decoded(polygons, packed)?;
+    Ok(prove_decoded(polygons, &Scene::new(polygons), bsps))
+}
+
+/// What will ship, decoded and checked.
+pub(crate) fn decoded(polygons: &Polygons, packed: &[Packed]) -> Result<Vec<Collision>, CookError> {
     let bsps: Result<Vec<Collision>, ReadError> = packed.iter().map(Collision::unpack).collect();
-    Ok(prove_decoded(polygons, &Scene::new(polygons), bsps?))
+    let bsps = bsps?;
+    for bsp in &bsps {
+        bsp.check(CORNERS)?;
+        bsp.check_planes(&polygons.planes)?;
+    }
+    Ok(bsps)
 }
 
 pub(crate) fn prove_decoded(polygons: &Polygons, scene: &Scene, bsps: Vec<Collision>) -> Rays {

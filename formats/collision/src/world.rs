@@ -4,9 +4,8 @@
 use crate::build::Decisions;
 use crate::check::CheckError;
 use crate::define::{Definition, definitions};
-use crate::model::Collision;
 use crate::polygons::Polygons;
-use crate::prove::{Rays, prove_decoded};
+use crate::prove::{Rays, decoded, prove_decoded};
 use crate::refusal::Refusal;
 use crate::scene::Scene;
 use crate::write::Packed;
@@ -48,8 +47,6 @@ fn shown(rays: &Rays) -> String {
     })
 }
 
-/// Longest ring of what is shipped.
-const CORNERS: usize = 4;
 /// Multiples of the usual tolerance, in the order in which they are tried. Below it fewer parts that lie
 /// across a plane pass for uncut, and so fewer cells contradict themselves.
 const TRIED: [f64; 4] = [0.25, 1.0, 0.0625, 4.0];
@@ -57,17 +54,18 @@ const TRIED: [f64; 4] = [0.25, 1.0, 0.0625, 4.0];
 /// Builds collision and proves it.
 pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
     let scene = Scene::new(polygons);
-    let (mut wrong, mut invalid): (Option<Rays>, Option<CheckError>) = (None, None);
+    let (mut wrong, mut invalid): (Option<Rays>, Option<CookError>) = (None, None);
     for times in TRIED {
         let definitions = definitions(polygons, &scene, polygons.epsilon() * times, false)?;
         let packed: Result<Vec<Packed>, Refusal> = definitions.iter().map(|d| d.bsp.pack()).collect();
         let packed = packed?;
-        let decoded: Result<Vec<Collision>, _> = packed.iter().map(Collision::unpack).collect();
-        let decoded = decoded?;
-        if let Some(fault) = decoded.iter().find_map(|bsp| bsp.check(CORNERS).err()) {
-            invalid = Some(fault);
-            continue;
-        }
+        let decoded = match decoded(polygons, &packed) {
+            Ok(decoded) => decoded,
+            Err(fault) => {
+                invalid = Some(fault);
+                continue;
+            }
+        };
         let rays = prove_decoded(polygons, &scene, decoded);
         if rays.faults() == 0 {
             return Ok(World { definitions, packed, rays });
@@ -78,7 +76,7 @@ pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
     }
     match (wrong, invalid) {
         (Some(wrong), _) => Err(CookError::Wrong(Box::new(wrong))),
-        (None, Some(invalid)) => Err(CookError::Invalid(invalid)),
+        (None, Some(invalid)) => Err(invalid),
         (None, None) => Err(CookError::Wrong(Box::default())),
     }
 }
