@@ -1,5 +1,7 @@
 //! The order of verification: for each step, whatever can be wrong there, and nothing that is wrong later.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
@@ -277,7 +279,7 @@ fn the_equation_is_the_one_without_cofactor() {
         let nonce = EdwardsPoint::mul_base(&r).compress().to_bytes();
         let k = challenge(&nonce, &public, payload);
         let signature = joined(&nonce, &(r + k * scalar()).to_bytes());
-        let cancels = k.to_bytes()[0] % 8 == 0;
+        let cancels = k.to_bytes()[0].is_multiple_of(8);
         seen[usize::from(cancels)] = true;
         // What verifies goes on to be refused as a statement for another key.
         check(envelope(payload, &public, &signature), if cancels { "fingerprint" } else { "crypto" });
