@@ -117,7 +117,7 @@ pub(crate) fn missing(containers: &[Container], absent: &[PackagePath], external
         error = absent.iter().fold(error, |error, path| error.detail(format!("`{path}`")));
     }
     let near: Vec<String> =
-        absent.iter().flat_map(|path| near(path)).map(|path| format!("`{path}`")).take(5).collect();
+        absent.iter().flat_map(near).map(|path| format!("`{path}`")).take(5).collect();
     if near.is_empty() { error } else { error.hint(format!("did you mean {}?", near.join(" or "))) }
 }
 
