@@ -40,7 +40,7 @@ fn secrets() -> Vec<(String, Vec<u8>)> {
             ("raw", value.to_vec()),
             ("hexadecimal", hex(&value).into_bytes()),
             ("upper-case hexadecimal", hex(&value).to_uppercase().into_bytes()),
-            ("base64", base64[..40].as_bytes().to_vec()),
+            ("base64", base64.as_bytes()[..40].to_vec()),
             ("URL base64", base64[..40].replace('+', "-").replace('/', "_").into_bytes()),
             ("Debug", format!("{value:?}").replace(['[', ']'], "").into_bytes()),
         ];
