@@ -1,10 +1,14 @@
 //! What can be asked: the command line as types. Every text here is help; nothing here acts.
 
+mod pack;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use pack::{Pack, PackForge, PackMap, PackOptions, PackRuntime};
 
 /// A declarative, content-addressed build system for Halo: Campaign Evolved mod content.
 #[derive(Parser)]
@@ -50,6 +54,9 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Say what a code of `verify` means and how to mend it
     Explain(Explain),
+    /// Make a release of containers that were cooked elsewhere
+    #[command(subcommand)]
+    Pack(Pack),
     /// Say whether a release keeps what earlier ones gave
     CheckUpdate(CheckUpdate),
     /// Say what differs between two archives

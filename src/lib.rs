@@ -27,6 +27,7 @@ mod init;
 mod inspect;
 mod lock;
 mod make;
+mod pack;
 mod progress;
 mod query;
 mod record;
@@ -103,6 +104,7 @@ fn run(cli: &Cli, product: &Product, shell: &Shell) -> Result<(), Fail> {
     let session = || Session::find(cli, product);
     match &cli.command {
         Command::Build(args) => make::run(args, &session()?, shell),
+        Command::Pack(args) => pack::run(args, cli, product, shell),
         Command::Verify(args) => verify::run(args, shell),
         Command::Explain(args) => explain::run(args, shell),
         Command::Extract(args) => extract::run(args, session, shell),
