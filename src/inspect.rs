@@ -3,6 +3,7 @@
 
 mod describe;
 mod mappings;
+mod tag;
 
 use std::path::Path;
 
@@ -56,6 +57,9 @@ fn show(
     }
     if usmap::File::is_one(bytes) {
         return mappings::file(name, bytes, path);
+    }
+    if blam::Tag::is_one(bytes) {
+        return tag::file(name, bytes, path);
     }
     if let [first, ..] = path {
         return Err(Fail::usage(format!("`{name}` is a single thing: there is no `{first}` in it")));

@@ -4,6 +4,7 @@
 //! outputs. It sees no recipe, no folder, no environment and no clock.
 
 mod archive_and_verify;
+mod cook_tags;
 pub mod donors;
 mod exec;
 mod extract_donors;
@@ -27,6 +28,7 @@ use engine::{Catalogue, import, pure};
 pub fn catalogue() -> Catalogue {
     Catalogue::new([
         pure(archive_and_verify::ArchiveAndVerify),
+        pure(cook_tags::CookTags),
         Box::new(exec::ExecRule::new()),
         import(extract_donors::ExtractDonors),
         pure(manifest::ManifestRule),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Crate, and the crates of ours that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("bake", &["cache", "engine", "iostore", "mjolnir", "recipes", "release", "rules", "unreal"]),
+    ("bake", &["blam", "cache", "engine", "iostore", "mjolnir", "recipes", "release", "rules", "unreal"]),
     ("blam", &["iostore", "unreal", "wire"]),
     ("cache", &[]),
     ("collision", &["wire"]),
@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("mjolnir", &["iostore", "wire"]),
     ("recipes", &["engine"]),
     ("release", &["iostore", "mjolnir", "unreal"]),
-    ("rules", &["engine", "iostore", "mjolnir", "unreal", "wire"]),
+    ("rules", &["blam", "engine", "iostore", "mjolnir", "unreal", "wire"]),
     ("test-support", &[]),
     ("unreal", &["iostore", "wire"]),
     ("wire", &[]),

@@ -20,6 +20,7 @@ use crate::text;
 
 /// An edit, as data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
     /// Gives a field a value.
@@ -87,6 +88,7 @@ pub enum Edit {
 
 /// A value as data holds it; all are read as the text that they would be written as.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Literal {
     /// A whole number.

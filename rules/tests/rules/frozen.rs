@@ -73,6 +73,7 @@ fn corpus() -> String {
     let archived =
         bench.run("archive-and-verify", given, &[("members", members), ("signature", signature)]).unwrap();
     note("archive-and-verify", "", &archived);
+    note("cook-tags", "", &crate::tags::cooked(&bench));
     text
 }
 

@@ -8,3 +8,4 @@ mod manifests;
 mod packages;
 mod prebuilt;
 mod release;
+mod tags;
