@@ -19,11 +19,12 @@ fn blocks(page: &str, opening: &str) -> Vec<String> {
 #[test]
 fn whole_recipes_of_the_documentation_are_planned() {
     let recipes = blocks(&page("docs/recipes.md"), "toml recipe");
-    assert_eq!(recipes.len(), 2);
+    assert_eq!(recipes.len(), 3);
     for recipe in recipes {
         let workspace = Workspace::empty();
         workspace.write("forge-packs/shown/recipe.toml", &recipe);
         workspace.write("forge-packs/shown/README.md", "Shown\n");
+        workspace.write("forge-packs/shown/content/shown_P.utoc", "");
         workspace.write("forge-packs/shown/words/one.txt", "one\n");
         workspace.bake(&["graph", "forge-packs/shown"]).success();
     }

@@ -12,6 +12,7 @@ mod exec_windows;
 mod faults;
 mod game;
 mod manners;
+mod pack;
 mod real_path;
 mod releases;
 mod signing;
