@@ -828,7 +828,7 @@ fn wrong_instances_and_descriptors_are_named() {
     only.add_target(Target { label: "a:word:aa".parse().unwrap(), nodes: vec![word], placed: Vec::new() });
     let done = bench.build(&only);
     let failure = &done.built.report.failed[0].failure;
-    assert_eq!(failure.message, "a:word has no instance `aa`");
+    assert_eq!(failure.message, "there is no instance `aa`");
     assert_eq!(failure.hint.as_deref(), Some("did you mean `a`?"));
 
     let items =
