@@ -310,7 +310,7 @@ mod tests {
 
     use super::*;
     use crate::ce::{CeTable, read_staged, read_tables};
-    use crate::define::definitions;
+    use crate::define::{definitions, regions};
     use crate::line::Query;
     use crate::model::{Child, surface_flags};
     use crate::own_bsp::OwnBsp;
@@ -355,7 +355,8 @@ mod tests {
     fn whole() -> (Polygons, Scene, Collision) {
         let polygons = prisms();
         let scene = Scene::new(&polygons);
-        let bsp = definitions(&polygons, &scene, 1e-5, false).unwrap().remove(0).bsp;
+        let region = regions(&polygons, false).unwrap().remove(0);
+        let bsp = definitions(&polygons, &scene, 1e-5, &region, false).unwrap().remove(0).bsp;
         assert!(bsp.check(8).is_ok() && bsp.check(4).is_err());
         (polygons, scene, bsp)
     }

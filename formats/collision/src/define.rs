@@ -6,7 +6,6 @@
 //! regions is in each of them.
 
 use glam::DVec3;
-use rayon::prelude::*;
 
 use crate::build::{Decisions, Half, Settings, build, sweep};
 use crate::hull::cut;
@@ -29,7 +28,7 @@ pub struct Definition {
 
 /// A region and the polygons that reach into it.
 #[derive(Clone, Debug)]
-struct Region {
+pub(crate) struct Region {
     halves: Vec<Half>,
     polygons: Vec<u32>,
 }
@@ -39,31 +38,32 @@ const AXIS_FROM: [usize; 2] = [1_024, 256];
 /// How often a region that overflows the tables is halved.
 const HALVINGS: u32 = 5;
 
-/// Builds all definitions, with distances below `epsilon` taken for none.
+/// The regions of a world: one for a shell, as many as it takes for anything else.
+pub(crate) fn regions(polygons: &Polygons, large: bool) -> Result<Vec<Region>, Refusal> {
+    let all = Region { halves: Vec::new(), polygons: (0..polygons.polygons.len() as u32).collect() };
+    if !polygons.solid_outside {
+        return Ok(divide(polygons, polygons.epsilon(), all, MAX_KEYED_SURFACES));
+    }
+    if all.polygons.len() > MAX_SURFACES && !large {
+        let found = all.polygons.len();
+        return Err(Refusal::over(Code::TooManySurfaces, "surfaces of a world shell", found, MAX_SURFACES));
+    }
+    Ok(vec![all])
+}
+
+/// Builds the definitions of a region, with distances below `epsilon` taken for none: one, or several where
+/// its tables overflow.
 pub(crate) fn definitions(
     polygons: &Polygons,
     scene: &Scene,
     epsilon: f64,
+    region: &Region,
     large: bool,
 ) -> Result<Vec<Definition>, Refusal> {
-    let all = Region { halves: Vec::new(), polygons: (0..polygons.polygons.len() as u32).collect() };
     if polygons.solid_outside {
-        if all.polygons.len() > MAX_SURFACES && !large {
-            return Err(Refusal::over(
-                Code::TooManySurfaces,
-                "surfaces of a world shell",
-                all.polygons.len(),
-                MAX_SURFACES,
-            ));
-        }
-        return Ok(vec![one(polygons, scene, epsilon, &all, large)?]);
+        return Ok(vec![one(polygons, scene, epsilon, region, large)?]);
     }
-    let regions = divide(polygons, epsilon, all, MAX_KEYED_SURFACES);
-    let built: Result<Vec<Vec<Definition>>, Refusal> = regions
-        .into_par_iter()
-        .map(|region| until_it_fits(polygons, scene, epsilon, region, HALVINGS))
-        .collect();
-    Ok(built?.into_iter().flatten().collect())
+    until_it_fits(polygons, scene, epsilon, region.clone(), HALVINGS)
 }
 
 fn until_it_fits(

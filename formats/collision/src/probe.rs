@@ -35,7 +35,7 @@ pub(crate) fn through_surface(bsp: &Collision, surface: u32) -> Vec<Segment> {
         while let Some((child, points, depth)) = todo.pop() {
             let Child::Node(index) = child else {
                 let normal = if front { facing.normal64() } else { -facing.normal64() };
-                lines.extend(samples(&points, false).map(|at| across(at, normal, AWAY)));
+                lines.extend(middle(&points).map(|(at, _)| across(at, normal, AWAY)));
                 continue;
             };
             let Some(node) = bsp.nodes.get(index as usize) else { continue };
@@ -95,49 +95,48 @@ fn sides_of(points: Vec<DVec3>, plane: &Plane) -> Sides {
     }
 }
 
-/// Points of a part to send lines through: its middle, and towards its corners where asked; none where
-/// it is too narrow to tell.
-fn samples(points: &[DVec3], corners: bool) -> impl Iterator<Item = DVec3> {
-    let mut out = Vec::new();
-    if points.len() > 2 {
-        let middle = points.iter().sum::<DVec3>() / points.len() as f64;
-        let n = points.len();
-        let reach = (0..n)
-            .map(|i| {
-                let along = points[(i + 1) % n] - points[i];
-                along.cross(middle - points[i]).length() / along.length().max(1e-12)
-            })
-            .fold(f64::INFINITY, f64::min);
-        if reach > NARROW {
-            out.push(middle);
-            if corners {
-                out.extend(
-                    points.iter().map(|p| middle.lerp(*p, 1.0 - (2.0 * NARROW / reach).clamp(0.05, 0.5))),
-                );
-            }
-        }
+/// The middle of a part, and how far it is from its sides; none where it is too narrow to tell.
+fn middle(points: &[DVec3]) -> Option<(DVec3, f64)> {
+    let n = points.len();
+    if n < 3 {
+        return None;
     }
-    out.into_iter()
+    let middle = points.iter().sum::<DVec3>() / n as f64;
+    let reach = (0..n).map(|i| {
+        let along = points[(i + 1) % n] - points[i];
+        along.cross(middle - points[i]).length() / along.length().max(1e-12)
+    });
+    Some((middle, reach.fold(f64::INFINITY, f64::min))).filter(|(_, reach)| *reach > NARROW)
 }
 
-/// Lines through every border between an open and a solid cell on node `index`'s plane, from the open side.
-pub(crate) fn through_borders(
+/// A part of a border between open and solid.
+pub(crate) struct Border {
+    /// Its corners.
+    pub(crate) points: Vec<DVec3>,
+    /// A line through its middle, from the open side.
+    pub(crate) line: Segment,
+    /// Lines near its corners.
+    pub(crate) corners: Vec<Segment>,
+}
+
+/// All borders between an open and a solid cell on node `index`'s plane.
+pub(crate) fn borders(
     bsp: &Collision,
     index: u32,
     path: &[(u32, bool)],
     low: DVec3,
     high: DVec3,
-) -> Vec<Segment> {
-    let mut lines = Vec::new();
-    let Some(node) = bsp.nodes.get(index as usize) else { return lines };
-    let Some(plane) = bsp.planes.get(node.plane as usize) else { return lines };
+) -> Vec<Border> {
+    let mut borders = Vec::new();
+    let Some(node) = bsp.nodes.get(index as usize) else { return borders };
+    let Some(plane) = bsp.planes.get(node.plane as usize) else { return borders };
     let mut points = sheet(plane, low, high);
     for &(other, before) in path {
-        let Some(it) = bsp.planes.get(other as usize) else { return lines };
+        let Some(it) = bsp.planes.get(other as usize) else { return borders };
         let (front, back) = sides_of(points, it);
         match if before { front } else { back } {
             Some(rest) if rest.len() > 2 => points = rest,
-            _ => return lines,
+            _ => return borders,
         }
     }
     let normal = plane.normal64();
@@ -149,10 +148,14 @@ pub(crate) fn through_borders(
                 (false, true) => -normal,
                 _ => continue,
             };
-            lines.extend(samples(&points, true).map(|at| across(at, along, AWAY)));
+            if let Some((at, reach)) = middle(&points) {
+                let inwards = (2.0 * NARROW / reach).clamp(0.05, 0.5);
+                let corners = points.iter().map(|p| across(p.lerp(at, inwards), along, AWAY)).collect();
+                borders.push(Border { line: across(at, along, AWAY), corners, points });
+            }
         }
     }
-    lines
+    borders
 }
 
 /// The terminals below `child` that a polygon on its border reaches.

@@ -3,14 +3,13 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use wire::ReadError;
 
 use crate::line::Query;
 use crate::model::Collision;
 use crate::polygons::Polygons;
-use crate::probe::{nodes, through_borders, through_surface};
+use crate::probe::{Border, borders, nodes, through_surface};
 use crate::scene::Scene;
-use crate::truth::{Fault, Segment, Verdict, judge};
+use crate::truth::{Fault, GRAZE, Segment, Verdict, first, judge};
 use crate::world::CookError;
 use crate::write::Packed;
 
@@ -135,13 +134,12 @@ pub fn random_segments(low: DVec3, high: DVec3, seed: u64, count: u64) -> Vec<Se
         .collect()
 }
 
-/// Decoded BSPs, each with the box outside of which it has nothing.
-pub(crate) fn boxed(bsps: Vec<Collision>) -> Vec<(Collision, Vec3, Vec3)> {
-    let boxed = bsps.into_iter().map(|bsp| {
-        let (low, high) = bsp.bounds().unwrap_or_default();
-        (bsp, (low - 0.01).as_vec3(), (high + 0.01).as_vec3())
-    });
-    boxed.collect()
+/// A decoded BSP with the box outside of which it has nothing.
+pub(crate) type Boxed = (Collision, Vec3, Vec3);
+
+pub(crate) fn boxed(bsp: Collision) -> Boxed {
+    let (low, high) = bsp.bounds().unwrap_or_default();
+    (bsp, (low - 0.01).as_vec3(), (high + 0.01).as_vec3())
 }
 
 /// Decodes what will ship, checks it, and asks it; `polygons` are what it was built from.
@@ -152,66 +150,98 @@ pub fn prove(polygons: &Polygons, packed: &[Packed]) -> Result<Rays, CookError> 
 
 /// What will ship, decoded and checked.
 pub(crate) fn decoded(polygons: &Polygons, packed: &[Packed]) -> Result<Vec<Collision>, CookError> {
-    let bsps: Result<Vec<Collision>, ReadError> = packed.iter().map(Collision::unpack).collect();
-    let bsps = bsps?;
-    for bsp in &bsps {
-        bsp.check(CORNERS)?;
-        bsp.check_planes(&polygons.planes)?;
-    }
-    Ok(bsps)
+    packed
+        .iter()
+        .map(|packed| {
+            let bsp = Collision::unpack(packed)?;
+            bsp.check(CORNERS)?;
+            bsp.check_planes(&polygons.planes)?;
+            Ok(bsp)
+        })
+        .collect()
 }
 
-pub(crate) fn prove_decoded(polygons: &Polygons, scene: &Scene, bsps: Vec<Collision>) -> Rays {
-    let bsps = boxed(bsps);
-    let (low, high) = polygons.bounds();
-    let most = low.abs().max(high.abs()).max_element();
-    let tolerance = TOLERANCE.max(8.0 * most / f64::from(1 << 23));
-    let beside = 2.0 * polygons.epsilon();
-    let judged = |segments: Vec<Segment>, queries: &[Query]| {
+/// All that lines are held against.
+pub(crate) struct Court<'a> {
+    pub(crate) scene: &'a Scene,
+    low: DVec3,
+    high: DVec3,
+    tolerance: f64,
+    beside: f64,
+}
+
+impl<'a> Court<'a> {
+    pub(crate) fn new(polygons: &Polygons, scene: &'a Scene) -> Self {
+        let (low, high) = polygons.bounds();
+        let most = low.abs().max(high.abs()).max_element();
+        let tolerance = TOLERANCE.max(8.0 * most / f64::from(1 << 23));
+        Self { scene, low, high, tolerance, beside: 2.0 * polygons.epsilon() }
+    }
+
+    fn judged(&self, bsps: &[Boxed], segments: &[Segment], queries: &[Query]) -> Rays {
         let mut rays = Rays::default();
-        for segment in &segments {
+        for segment in segments {
             for &query in queries {
-                rays.count(segment, judge(&bsps, scene, segment, query, tolerance, beside));
+                rays.count(segment, judge(bsps, self.scene, segment, query, self.tolerance, self.beside));
             }
         }
         rays
-    };
-    let mut total = Rays::default();
-    for (bsp, ..) in &bsps {
+    }
+
+    /// Lines through every part of every surface and every border of one of the BSPs.
+    pub(crate) fn parts(&self, bsps: &[Boxed], which: usize) -> Rays {
+        let (bsp, ..) = &bsps[which];
         let surfaces: Vec<Rays> = (0..bsp.surfaces.len() as u32)
             .into_par_iter()
-            .map(|surface| judged(through_surface(bsp, surface), &[Query::FRONT]))
+            .map(|surface| self.judged(bsps, &through_surface(bsp, surface), &[Query::FRONT]))
             .collect();
-        total = surfaces.into_iter().fold(total, Rays::and);
         let borders: Vec<Rays> = nodes(bsp)
             .into_par_iter()
             .map(|(node, path)| {
-                judged(through_borders(bsp, node, &path, low - 1.0, high + 1.0), &[Query::FRONT])
+                let found = borders(bsp, node, &path, self.low - 1.0, self.high + 1.0);
+                found.iter().fold(Rays::default(), |sum, border| sum.and(self.border(bsps, border)))
             })
             .collect();
-        total = borders.into_iter().fold(total, Rays::and);
+        surfaces.into_iter().chain(borders).fold(Rays::default(), Rays::and)
     }
-    // Every polygon of the input, whether or not a table holds it.
-    let polygon_rays: Vec<Rays> = (0..scene.len() as u32)
-        .into_par_iter()
-        .map(|polygon| {
-            let points = scene.points(polygon);
-            let middle = points.iter().sum::<DVec3>() / points.len() as f64;
-            let away = scene.normal(polygon) * crate::probe::AWAY;
-            judged(vec![Segment::new(middle + away, middle - away)], &[Query::ANY])
-        })
-        .collect();
-    total = polygon_rays.into_iter().fold(total, Rays::and);
-    let random = random_segments(low, high, 1, RANDOM);
-    let random: Vec<Rays> =
-        random.par_chunks(64).map(|some| judged(some.to_vec(), &[Query::FRONT, Query::ANY])).collect();
-    total = random.into_iter().fold(total, Rays::and);
-    let columns = columns(low, high);
-    let floors: Vec<Rays> = columns
-        .into_par_iter()
-        .map(|(x, y)| judged(floor(scene, x, y, low.z - 1.0, high.z + 1.0), &[Query::FRONT]))
-        .collect();
-    floors.into_iter().fold(total, Rays::and)
+
+    /// One line through a border that one polygon covers, and lines at its corners otherwise.
+    fn border(&self, bsps: &[Boxed], border: &Border) -> Rays {
+        let rays = self.judged(bsps, &[border.line], &[Query::FRONT]);
+        let covered = first(self.scene, &border.line, Query::FRONT).is_some_and(|crossing| {
+            border.points.iter().all(|p| self.scene.margin(crossing.polygon, *p) >= -GRAZE)
+        });
+        if covered { rays } else { rays.and(self.judged(bsps, &border.corners, &[Query::FRONT])) }
+    }
+
+    /// Lines through every polygon of the input, the floor grid, and random segments.
+    pub(crate) fn world(&self, bsps: &[Boxed]) -> Rays {
+        let (scene, low, high) = (self.scene, self.low, self.high);
+        let polygons: Vec<Rays> = (0..scene.len() as u32)
+            .into_par_iter()
+            .map(|polygon| {
+                let points = scene.points(polygon);
+                let middle = points.iter().sum::<DVec3>() / points.len() as f64;
+                let away = scene.normal(polygon) * crate::probe::AWAY;
+                self.judged(bsps, &[Segment::new(middle + away, middle - away)], &[Query::ANY])
+            })
+            .collect();
+        let random: Vec<Rays> = random_segments(low, high, 1, RANDOM)
+            .par_chunks(64)
+            .map(|some| self.judged(bsps, some, &[Query::FRONT, Query::ANY]))
+            .collect();
+        let floors: Vec<Rays> = columns(low, high)
+            .into_par_iter()
+            .map(|(x, y)| self.judged(bsps, &floor(scene, x, y, low.z - 1.0, high.z + 1.0), &[Query::FRONT]))
+            .collect();
+        polygons.into_iter().chain(random).chain(floors).fold(Rays::default(), Rays::and)
+    }
+}
+
+pub(crate) fn prove_decoded(polygons: &Polygons, scene: &Scene, bsps: Vec<Collision>) -> Rays {
+    let court = Court::new(polygons, scene);
+    let bsps: Vec<Boxed> = bsps.into_iter().map(boxed).collect();
+    (0..bsps.len()).map(|which| court.parts(&bsps, which)).fold(court.world(&bsps), Rays::and)
 }
 
 /// Places of the floor grid: one a world unit, or as many fewer as it takes.

@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use crate::line::{Lost, Query};
-use crate::model::Collision;
+use crate::prove::Boxed;
 use crate::scene::{Crossing, Scene};
 
 /// Where a true hit lies too near a border, or its plane is met too flatly, to say which way it goes.
@@ -82,7 +82,7 @@ pub(crate) fn first(scene: &Scene, segment: &Segment, query: Query) -> Option<Cr
 
 /// The first hit over several BSPs, each in a box outside of which it has nothing: fraction, BSP, surface.
 pub(crate) fn ask(
-    bsps: &[(Collision, Vec3, Vec3)],
+    bsps: &[Boxed],
     segment: &Segment,
     query: Query,
 ) -> Result<Option<(f32, usize, u32)>, Lost> {
@@ -105,7 +105,7 @@ pub(crate) fn ask(
 /// plane of the tree cuts it may pass: such a crack is as wide as a rounding error, and unavoidable. It is
 /// told from a hole by lines beside it, `beside` away, which must all be right.
 pub(crate) fn judge(
-    bsps: &[(Collision, Vec3, Vec3)],
+    bsps: &[Boxed],
     scene: &Scene,
     segment: &Segment,
     query: Query,
@@ -127,13 +127,7 @@ pub(crate) fn judge(
     if right { Verdict::Crack } else { verdict }
 }
 
-fn judge_one(
-    bsps: &[(Collision, Vec3, Vec3)],
-    scene: &Scene,
-    segment: &Segment,
-    query: Query,
-    tolerance: f64,
-) -> Verdict {
+fn judge_one(bsps: &[Boxed], scene: &Scene, segment: &Segment, query: Query, tolerance: f64) -> Verdict {
     let Ok(found) = ask(bsps, segment, query) else { return Verdict::Wrong(Fault::Lost) };
     let truth = first(scene, segment, query);
     let length = segment.length();

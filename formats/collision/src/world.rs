@@ -1,13 +1,16 @@
 //! From polygons to what ships, proven: build, pack, decode again, check, ask; and once more with other
 //! tolerances where an answer is wrong.
 
+use rayon::prelude::*;
+
 use crate::build::Decisions;
 use crate::check::CheckError;
-use crate::define::{Definition, definitions};
+use crate::define::{Definition, Region, definitions, regions};
 use crate::polygons::Polygons;
-use crate::prove::{Rays, decoded, prove_decoded};
+use crate::prove::{Boxed, Court, Rays, boxed, decoded};
 use crate::refusal::Refusal;
 use crate::scene::Scene;
+use crate::truth::Segment;
 use crate::write::Packed;
 
 /// Collision that answers every line rightly.
@@ -47,37 +50,95 @@ fn shown(rays: &Rays) -> String {
     })
 }
 
-/// Multiples of the usual tolerance, in the order in which they are tried. Below it fewer parts that lie
-/// across a plane pass for uncut, and so fewer cells contradict themselves.
-const TRIED: [f64; 4] = [0.25, 1.0, 0.0625, 4.0];
+/// Multiples of the usual tolerance, in the order in which they are tried where an answer is wrong. Below it
+/// fewer parts that lie across a plane pass for uncut, and so fewer cells contradict themselves.
+const TRIED: [f64; 8] = [0.25, 1.0, 0.0625, 0.5, 2.0, 0.125, 0.03125, 4.0];
+
+/// A region as far as it was built.
+struct Site {
+    region: Region,
+    tries: usize,
+    definitions: Vec<Definition>,
+    packed: Vec<Packed>,
+    bsps: Vec<Boxed>,
+    rays: Option<Rays>,
+}
 
 /// Builds collision and proves it.
 pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
     let scene = Scene::new(polygons);
-    let (mut wrong, mut invalid): (Option<Rays>, Option<CookError>) = (None, None);
-    for times in TRIED {
-        let definitions = definitions(polygons, &scene, polygons.epsilon() * times, false)?;
-        let packed: Result<Vec<Packed>, Refusal> = definitions.iter().map(|d| d.bsp.pack()).collect();
-        let packed = packed?;
-        let decoded = match decoded(polygons, &packed) {
-            Ok(decoded) => decoded,
-            Err(fault) => {
-                invalid = Some(fault);
-                continue;
-            }
-        };
-        let rays = prove_decoded(polygons, &scene, decoded);
+    let court = Court::new(polygons, &scene);
+    let sites: Result<Vec<Site>, CookError> =
+        regions(polygons, false)?.into_par_iter().map(|region| Site::new(polygons, &scene, region)).collect();
+    let mut sites = sites?;
+    loop {
+        let (all, owners) = together(&sites);
+        for (index, site) in sites.iter_mut().enumerate().filter(|(_, site)| site.rays.is_none()) {
+            let own = (0..all.len()).filter(|bsp| owners[*bsp] == index);
+            site.rays = Some(own.map(|bsp| court.parts(&all, bsp)).fold(Rays::default(), Rays::and));
+        }
+        let faults = |site: &Site| site.rays.as_ref().is_some_and(|rays| rays.faults() > 0);
+        let mut bad: Vec<usize> = (0..sites.len()).filter(|&site| faults(&sites[site])).collect();
+        let parts = sites.iter().filter_map(|site| site.rays.clone()).fold(Rays::default(), Rays::and);
+        let rays = if bad.is_empty() { court.world(&all).and(parts) } else { parts };
         if rays.faults() == 0 {
+            let definitions = sites.iter().flat_map(|site| site.definitions.clone()).collect();
+            let packed = sites.into_iter().flat_map(|site| site.packed).collect();
             return Ok(World { definitions, packed, rays });
         }
-        if wrong.as_ref().is_none_or(|least| rays.faults() < least.faults()) {
-            wrong = Some(rays);
+        if bad.is_empty() {
+            // Whoever may have had to do with a wrong answer is built anew.
+            let near = |bsp: &Boxed, line: &Segment| {
+                let (low, high) = (line.from.min(line.to), line.from.max(line.to));
+                low.cmple(bsp.2).all() && high.cmpge(bsp.1).all()
+            };
+            let wrong = |bsp: usize| rays.wrong.iter().any(|(_, line)| near(&all[bsp], line));
+            bad = (0..all.len()).filter(|&bsp| wrong(bsp)).map(|bsp| owners[bsp]).collect();
+            bad.dedup();
+        }
+        if bad.is_empty() || bad.iter().any(|&site| sites[site].tries >= TRIED.len()) {
+            return Err(CookError::Wrong(Box::new(rays)));
+        }
+        for site in bad {
+            sites[site].build(polygons, &scene)?;
         }
     }
-    match (wrong, invalid) {
-        (Some(wrong), _) => Err(CookError::Wrong(Box::new(wrong))),
-        (None, Some(invalid)) => Err(invalid),
-        (None, None) => Err(CookError::Wrong(Box::default())),
+}
+
+/// All BSPs, and which site each belongs to.
+fn together(sites: &[Site]) -> (Vec<Boxed>, Vec<usize>) {
+    let owned =
+        (0..).zip(sites).flat_map(|(index, site)| site.bsps.iter().map(move |bsp| (bsp.clone(), index)));
+    owned.unzip()
+}
+
+impl Site {
+    fn new(polygons: &Polygons, scene: &Scene, region: Region) -> Result<Self, CookError> {
+        let (definitions, packed, bsps) = (Vec::new(), Vec::new(), Vec::new());
+        let mut site = Self { region, tries: 0, definitions, packed, bsps, rays: None };
+        site.build(polygons, scene)?;
+        Ok(site)
+    }
+
+    /// Builds with the next tolerance whose tables do not contradict themselves.
+    fn build(&mut self, polygons: &Polygons, scene: &Scene) -> Result<(), CookError> {
+        loop {
+            let epsilon = polygons.epsilon() * TRIED[self.tries.min(TRIED.len() - 1)];
+            self.tries += 1;
+            self.definitions = definitions(polygons, scene, epsilon, &self.region, false)?;
+            let packed: Result<Vec<Packed>, Refusal> =
+                self.definitions.iter().map(|d| d.bsp.pack()).collect();
+            self.packed = packed?;
+            match decoded(polygons, &self.packed) {
+                Ok(bsps) => {
+                    self.bsps = bsps.into_iter().map(boxed).collect();
+                    self.rays = None;
+                    return Ok(());
+                }
+                Err(fault) if self.tries >= TRIED.len() => return Err(fault),
+                Err(_) => {}
+            }
+        }
     }
 }
 
