@@ -116,8 +116,7 @@ pub(crate) fn missing(containers: &[Container], absent: &[PackagePath], external
     if absent.len() > 1 {
         error = absent.iter().fold(error, |error, path| error.detail(format!("`{path}`")));
     }
-    let near: Vec<String> =
-        absent.iter().flat_map(near).map(|path| format!("`{path}`")).take(5).collect();
+    let near: Vec<String> = absent.iter().flat_map(near).map(|path| format!("`{path}`")).take(5).collect();
     if near.is_empty() { error } else { error.hint(format!("did you mean {}?", near.join(" or "))) }
 }
 

@@ -41,7 +41,10 @@ fn only_what_depends_on_a_change_is_built() {
 
     // A donor under another name: it is taken again with the others, and renamed alone with those that use it.
     workspace.edit(&recipe, "name = \"SM_Slab\"", "name = \"SM_Plate\"");
-    assert_eq!(short(&workspace.build(&[FOUNDRY])), ["archive", "extract", "manifest", "pack", "rename:SM_Plate"]);
+    assert_eq!(
+        short(&workspace.build(&[FOUNDRY])),
+        ["archive", "extract", "manifest", "pack", "rename:SM_Plate"]
+    );
 }
 
 #[test]

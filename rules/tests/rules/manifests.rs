@@ -257,10 +257,7 @@ fn mistakes_in_changes_have_their_place() {
     let fields: Vec<Value> =
         (0..200).map(|n| json!({"field": n.to_string(), "value": "x".repeat(4000)})).collect();
     let text = found(json!({"tags": [{"group": "weap", "tag": "t", "fields": fields}]}));
-    assert!(
-        text.starts_with("[bad_changes] `changes`: ") && text.contains("524288 bytes"),
-        "{text}"
-    );
+    assert!(text.starts_with("[bad_changes] `changes`: ") && text.contains("524288 bytes"), "{text}");
     // Just short enough as it was written, and too long in the form of the member.
     let fields: Vec<Value> =
         (0..500).map(|n| json!({"field": n.to_string(), "value": "x".repeat(1000)})).collect();
