@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) axis_from: usize,
     /// Outside of these halves nothing is built.
     pub(crate) halves: Vec<Half>,
+    /// Where the polygons' origin lies in the scene.
+    pub(crate) position: DVec3,
 }
 
 /// What the builder had to decide.
@@ -361,7 +363,7 @@ impl Builder<'_> {
         match largest.and_then(|(_, part)| self.inside_of_cell(part)) {
             Some(point) => {
                 self.decisions.asked_cells += 1;
-                self.scene.is_solid(point)
+                self.scene.is_solid(point + self.settings.position)
             }
             None => by_area,
         }

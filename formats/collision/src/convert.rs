@@ -356,7 +356,7 @@ mod tests {
         let polygons = prisms();
         let scene = Scene::new(&polygons);
         let region = regions(&polygons, false).unwrap().remove(0);
-        let bsp = definitions(&polygons, &scene, 1e-5, &region, false).unwrap().remove(0).bsp;
+        let bsp = definitions(&polygons, &scene, 1.0, &region, false).unwrap().remove(0).bsp;
         assert!(bsp.check(8).is_ok() && bsp.check(4).is_err());
         (polygons, scene, bsp)
     }
@@ -388,7 +388,10 @@ mod tests {
         assert!(split.surfaces.len() > bsp.surfaces.len() && split.nodes2d.len() > bsp.nodes2d.len());
         assert!(split.surfaces.iter().all(|surface| surface.material == 3));
         assert_eq!(apart(&bsp, &split, &lines(1), |p| p), 0);
-        assert_eq!(prove_decoded(&polygons, &scene, vec![split]).faults(), 0);
+        assert_eq!(
+            prove_decoded(&polygons, &scene, vec![crate::prove::Placed::new(split, DVec3::ZERO)]).faults(),
+            0
+        );
     }
 
     #[test]
@@ -538,7 +541,7 @@ mod tests {
         let (.., mut bsp) = whole();
         bsp.split_polygons().unwrap();
         let position = DVec3::new(33.5, 12.0, -7.25);
-        let map = OwnBsp::new(&bsp, std::slice::from_ref(&bsp), position, 7, 2).unwrap();
+        let map = OwnBsp::new(&bsp, &[(bsp.clone(), DVec3::ZERO)], position, 7, 2).unwrap();
         assert_eq!(map.instances.len(), 2);
         let mut met = 0;
         for line in lines(9) {

@@ -10,7 +10,7 @@ use glam::DVec3;
 use crate::build::{Decisions, Half, Settings, build, sweep};
 use crate::hull::cut;
 use crate::layout::{MAX_KEYED_SURFACES, MAX_SURFACES};
-use crate::model::Collision;
+use crate::model::{Collision, Plane};
 use crate::polygons::Polygons;
 use crate::refusal::{Code, Refusal};
 use crate::scene::Scene;
@@ -18,12 +18,16 @@ use crate::scene::Scene;
 /// A BSP, and what of the world it answers for.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// The BSP.
+    /// The BSP, in coordinates of its own: near its origin single precision carries more.
     pub bsp: Collision,
+    /// Where its origin lies in the world.
+    pub position: DVec3,
     /// What the builder had to decide.
     pub decisions: Decisions,
     /// The polygons that reach into its region.
     pub polygons: Vec<u32>,
+    /// The planes of these, where they lie here.
+    pub(crate) planes: Vec<Plane>,
 }
 
 /// A region and the polygons that reach into it.
@@ -51,62 +55,76 @@ pub(crate) fn regions(polygons: &Polygons, large: bool) -> Result<Vec<Region>, R
     Ok(vec![all])
 }
 
-/// Builds the definitions of a region, with distances below `epsilon` taken for none: one, or several where
+/// Builds the definitions of a region, with distances below so many of the usual ones taken for none: one, or several where
 /// its tables overflow.
 pub(crate) fn definitions(
     polygons: &Polygons,
     scene: &Scene,
-    epsilon: f64,
+    times: f64,
     region: &Region,
     large: bool,
 ) -> Result<Vec<Definition>, Refusal> {
     if polygons.solid_outside {
-        return Ok(vec![one(polygons, scene, epsilon, region, large)?]);
+        return Ok(vec![one(polygons, scene, times, region, large)?]);
     }
-    until_it_fits(polygons, scene, epsilon, region.clone(), HALVINGS)
+    until_it_fits(polygons, scene, times, region.clone(), HALVINGS)
 }
 
 fn until_it_fits(
     polygons: &Polygons,
     scene: &Scene,
-    epsilon: f64,
+    times: f64,
     region: Region,
     halvings: u32,
 ) -> Result<Vec<Definition>, Refusal> {
-    let refusal = match one(polygons, scene, epsilon, &region, false) {
+    let refusal = match one(polygons, scene, times, &region, false) {
         Ok(definition) => return Ok(vec![definition]),
         Err(refusal) if halvings == 0 => return Err(refusal),
         Err(refusal) => refusal,
     };
     let half = region.polygons.len().div_ceil(2).max(1);
-    let parts = divide(polygons, epsilon, region, half);
+    let parts = divide(polygons, polygons.epsilon(), region, half);
     if parts.len() < 2 {
         return Err(refusal);
     }
-    let built: Result<Vec<Vec<Definition>>, Refusal> = parts
-        .into_iter()
-        .map(|region| until_it_fits(polygons, scene, epsilon, region, halvings - 1))
-        .collect();
+    let built: Result<Vec<Vec<Definition>>, Refusal> =
+        parts.into_iter().map(|region| until_it_fits(polygons, scene, times, region, halvings - 1)).collect();
     Ok(built?.into_iter().flatten().collect())
 }
 
 fn one(
     polygons: &Polygons,
     scene: &Scene,
-    epsilon: f64,
+    times: f64,
     region: &Region,
     large: bool,
 ) -> Result<Definition, Refusal> {
-    let chosen = polygons.subset(&region.polygons);
+    let mut chosen = polygons.subset(&region.polygons);
+    let mut position = DVec3::ZERO;
+    if !region.halves.is_empty() {
+        // A part of a world stands wherever its instance puts it.
+        let (low, high) = chosen.bounds();
+        position = ((low + high) / 2.0).round();
+        chosen = chosen.moved(-position);
+    }
+    let epsilon = chosen.epsilon() * times;
+    let moved = |half: &Half| Half { at: (f64::from(half.at) - position[half.axis]) as f32, ..*half };
+    let halves: Vec<Half> = region.halves.iter().map(moved).collect();
     let mut last = None;
     for axis_from in AXIS_FROM {
-        let settings = Settings { epsilon, axis_from, halves: region.halves.clone() };
+        let settings = Settings { epsilon, axis_from, halves: halves.clone(), position };
         match build(&chosen, scene, &settings) {
             Ok((bsp, decisions)) => {
                 if !large {
                     bsp.fits()?;
                 }
-                return Ok(Definition { bsp, decisions, polygons: region.polygons.clone() });
+                return Ok(Definition {
+                    bsp,
+                    position,
+                    decisions,
+                    polygons: region.polygons.clone(),
+                    planes: chosen.planes,
+                });
             }
             Err(refusal) if refusal.code == Code::TooDeep => last = Some(refusal),
             Err(refusal) => return Err(refusal),

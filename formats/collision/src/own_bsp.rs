@@ -150,11 +150,9 @@ fn body_boxes(instance: u16, it: &Instance) -> Result<Vec<KeyBox>, Refusal> {
 }
 
 impl Instance {
-    /// An instance at `position` of what is in the world at `bsp`'s own coordinates.
-    pub fn new(bsp: &Collision, position: DVec3) -> Result<Self, OwnBspError> {
-        let mut definition = bsp.clone();
+    /// An instance at `position` of a BSP in its own coordinates.
+    pub fn new(mut definition: Collision, position: DVec3) -> Result<Self, OwnBspError> {
         definition.supernodes = vec![Supernode::pass_through()];
-        definition.place(&Placement::at(-position))?;
         let Some((low, high)) = definition.bounds() else {
             return Err(Refusal::new(Code::Empty, Vec::new(), "a definition has no corners").into());
         };
@@ -167,11 +165,11 @@ impl Instance {
 }
 
 impl OwnBsp {
-    /// Makes a map of a shell and the pieces that stand in it, all in the coordinates of the world. The
-    /// shell itself stands in the first instance.
+    /// Makes a map of a shell in the coordinates of the world, whose copy stands at `position` as the first
+    /// instance, and of pieces, each with its own position.
     pub fn new(
         shell: &Collision,
-        pieces: &[Collision],
+        pieces: &[(Collision, DVec3)],
         position: DVec3,
         first_instance: u16,
         group: u16,
@@ -179,9 +177,12 @@ impl OwnBsp {
         let mut shell = shell.clone();
         shell.supernodes = vec![Supernode::pass_through()];
         let packed_shell = shell.pack()?;
-        let all = std::iter::once(&shell).chain(pieces);
-        let instances: Result<Vec<Instance>, _> = all.map(|piece| Instance::new(piece, position)).collect();
-        let instances = instances?;
+        let mut first = shell.clone();
+        first.place(&Placement::at(-position))?;
+        let mut instances = vec![Instance::new(first, position)?];
+        for (piece, position) in pieces {
+            instances.push(Instance::new(piece.clone(), *position)?);
+        }
         let count = u16::try_from(instances.len()).ok().and_then(|n| first_instance.checked_add(n));
         if count.is_none() {
             return Err(Refusal::new(Code::TooManySurfaces, Vec::new(), "more than 65,535 instances").into());

@@ -165,6 +165,28 @@ impl Polygons {
         it
     }
 
+    /// The same polygons, moved by whole units so that single precision holds them exactly; their planes get
+    /// distances of their own, which carry more near the origin.
+    #[must_use]
+    pub(crate) fn moved(mut self, by: DVec3) -> Self {
+        for point in &mut self.vertices {
+            *point = (DVec3::from(point.map(f64::from)) + by).to_array().map(|c| c as f32);
+        }
+        let mut sums = vec![(0.0, 0_u32); self.planes.len()];
+        for polygon in &self.polygons {
+            let (sum, count) = &mut sums[polygon.plane as usize];
+            let normal = self.planes[polygon.plane as usize].normal64();
+            *sum += polygon.ring.iter().map(|&v| normal.dot(self.point(v))).sum::<f64>();
+            *count += polygon.ring.len() as u32;
+        }
+        for (plane, (sum, count)) in self.planes.iter_mut().zip(sums) {
+            if count > 0 {
+                plane.d = (sum / f64::from(count)) as f32;
+            }
+        }
+        self
+    }
+
     /// Joins pairs of coplanar triangles across a whole shared edge into convex quads.
     pub(crate) fn merge(&mut self) {
         let mut users: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();

@@ -5,7 +5,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::line::Query;
-use crate::model::Collision;
+use crate::model::{Collision, Plane};
 use crate::polygons::Polygons;
 use crate::probe::{Border, borders, nodes, through_surface};
 use crate::scene::Scene;
@@ -134,31 +134,41 @@ pub fn random_segments(low: DVec3, high: DVec3, seed: u64, count: u64) -> Vec<Se
         .collect()
 }
 
-/// A decoded BSP with the box outside of which it has nothing.
-pub(crate) type Boxed = (Collision, Vec3, Vec3);
-
-pub(crate) fn boxed(bsp: Collision) -> Boxed {
-    let (low, high) = bsp.bounds().unwrap_or_default();
-    (bsp, (low - 0.01).as_vec3(), (high + 0.01).as_vec3())
+/// A decoded BSP where it stands, with the box outside of which it has nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) bsp: Collision,
+    pub(crate) position: Vec3,
+    pub(crate) low: Vec3,
+    pub(crate) high: Vec3,
 }
 
-/// Decodes what will ship, checks it, and asks it; `polygons` are what it was built from.
-pub fn prove(polygons: &Polygons, packed: &[Packed]) -> Result<Rays, CookError> {
-    let bsps = decoded(polygons, packed)?;
-    Ok(prove_decoded(polygons, &Scene::new(polygons), bsps))
+impl Placed {
+    pub(crate) fn new(bsp: Collision, position: DVec3) -> Self {
+        let (low, high) = bsp.bounds().unwrap_or_default();
+        let (low, high) = ((position + low - 0.01).as_vec3(), (position + high + 0.01).as_vec3());
+        Self { bsp, position: position.as_vec3(), low, high }
+    }
+
+    fn moved(&self, segment: Segment) -> Segment {
+        let by = self.position.as_dvec3();
+        Segment::new(segment.from.as_dvec3() + by, segment.to.as_dvec3() + by)
+    }
+}
+
+/// Decodes what will ship of one BSP in the polygons' own coordinates, checks it, and asks it; `polygons` are
+/// what it was built from.
+pub fn prove(polygons: &Polygons, packed: &Packed) -> Result<Rays, CookError> {
+    let bsp = decoded(&polygons.planes, packed)?;
+    Ok(prove_decoded(polygons, &Scene::new(polygons), vec![Placed::new(bsp, DVec3::ZERO)]))
 }
 
 /// What will ship, decoded and checked.
-pub(crate) fn decoded(polygons: &Polygons, packed: &[Packed]) -> Result<Vec<Collision>, CookError> {
-    packed
-        .iter()
-        .map(|packed| {
-            let bsp = Collision::unpack(packed)?;
-            bsp.check(CORNERS)?;
-            bsp.check_planes(&polygons.planes)?;
-            Ok(bsp)
-        })
-        .collect()
+pub(crate) fn decoded(planes: &[Plane], packed: &Packed) -> Result<Collision, CookError> {
+    let bsp = Collision::unpack(packed)?;
+    bsp.check(CORNERS)?;
+    bsp.check_planes(planes)?;
+    Ok(bsp)
 }
 
 /// All that lines are held against.
@@ -178,7 +188,7 @@ impl<'a> Court<'a> {
         Self { scene, low, high, tolerance, beside: 2.0 * polygons.epsilon() }
     }
 
-    fn judged(&self, bsps: &[Boxed], segments: &[Segment], queries: &[Query]) -> Rays {
+    fn judged(&self, bsps: &[Placed], segments: &[Segment], queries: &[Query]) -> Rays {
         let mut rays = Rays::default();
         for segment in segments {
             for &query in queries {
@@ -189,16 +199,29 @@ impl<'a> Court<'a> {
     }
 
     /// Lines through every part of every surface and every border of one of the BSPs.
-    pub(crate) fn parts(&self, bsps: &[Boxed], which: usize) -> Rays {
-        let (bsp, ..) = &bsps[which];
+    pub(crate) fn parts(&self, bsps: &[Placed], which: usize) -> Rays {
+        let placed = &bsps[which];
+        let bsp = &placed.bsp;
         let surfaces: Vec<Rays> = (0..bsp.surfaces.len() as u32)
             .into_par_iter()
-            .map(|surface| self.judged(bsps, &through_surface(bsp, surface), &[Query::FRONT]))
+            .map(|surface| {
+                let lines: Vec<Segment> =
+                    through_surface(bsp, surface).into_iter().map(|line| placed.moved(line)).collect();
+                self.judged(bsps, &lines, &[Query::FRONT])
+            })
             .collect();
         let borders: Vec<Rays> = nodes(bsp)
             .into_par_iter()
             .map(|(node, path)| {
-                let found = borders(bsp, node, &path, self.low - 1.0, self.high + 1.0);
+                let (low, high) =
+                    (self.low.max(placed.low.as_dvec3()), self.high.min(placed.high.as_dvec3()));
+                let by = placed.position.as_dvec3();
+                let mut found = borders(bsp, node, &path, low - by - 1.0, high - by + 1.0);
+                for border in &mut found {
+                    border.points.iter_mut().for_each(|p| *p += by);
+                    border.line = placed.moved(border.line);
+                    border.corners.iter_mut().for_each(|line| *line = placed.moved(*line));
+                }
                 found.iter().fold(Rays::default(), |sum, border| sum.and(self.border(bsps, border)))
             })
             .collect();
@@ -206,7 +229,7 @@ impl<'a> Court<'a> {
     }
 
     /// One line through a border that one polygon covers, and lines at its corners otherwise.
-    fn border(&self, bsps: &[Boxed], border: &Border) -> Rays {
+    fn border(&self, bsps: &[Placed], border: &Border) -> Rays {
         let rays = self.judged(bsps, &[border.line], &[Query::FRONT]);
         let covered = first(self.scene, &border.line, Query::FRONT).is_some_and(|crossing| {
             border.points.iter().all(|p| self.scene.margin(crossing.polygon, *p) >= -GRAZE)
@@ -215,7 +238,7 @@ impl<'a> Court<'a> {
     }
 
     /// Lines through every polygon of the input, the floor grid, and random segments.
-    pub(crate) fn world(&self, bsps: &[Boxed]) -> Rays {
+    pub(crate) fn world(&self, bsps: &[Placed]) -> Rays {
         let (scene, low, high) = (self.scene, self.low, self.high);
         let polygons: Vec<Rays> = (0..scene.len() as u32)
             .into_par_iter()
@@ -238,9 +261,8 @@ impl<'a> Court<'a> {
     }
 }
 
-pub(crate) fn prove_decoded(polygons: &Polygons, scene: &Scene, bsps: Vec<Collision>) -> Rays {
+pub(crate) fn prove_decoded(polygons: &Polygons, scene: &Scene, bsps: Vec<Placed>) -> Rays {
     let court = Court::new(polygons, scene);
-    let bsps: Vec<Boxed> = bsps.into_iter().map(boxed).collect();
     (0..bsps.len()).map(|which| court.parts(&bsps, which)).fold(court.world(&bsps), Rays::and)
 }
 

@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use crate::line::{Lost, Query};
-use crate::prove::Boxed;
+use crate::prove::Placed;
 use crate::scene::{Crossing, Scene};
 
 /// Where a true hit lies too near a border, or its plane is met too flatly, to say which way it goes.
@@ -82,17 +82,18 @@ pub(crate) fn first(scene: &Scene, segment: &Segment, query: Query) -> Option<Cr
 
 /// The first hit over several BSPs, each in a box outside of which it has nothing: fraction, BSP, surface.
 pub(crate) fn ask(
-    bsps: &[Boxed],
+    bsps: &[Placed],
     segment: &Segment,
     query: Query,
 ) -> Result<Option<(f32, usize, u32)>, Lost> {
     let (low, high) = (segment.from.min(segment.to), segment.from.max(segment.to));
     let mut best: Option<(f32, usize, u32)> = None;
-    for (index, (bsp, least, most)) in bsps.iter().enumerate() {
-        if low.cmpgt(*most).any() || high.cmplt(*least).any() {
+    for (index, placed) in bsps.iter().enumerate() {
+        if low.cmpgt(placed.high).any() || high.cmplt(placed.low).any() {
             continue;
         }
-        if let Some(hit) = bsp.line(segment.from, segment.to, query)?
+        if let Some(hit) =
+            placed.bsp.line(segment.from - placed.position, segment.to - placed.position, query)?
             && best.is_none_or(|(fraction, ..)| hit.fraction < fraction)
         {
             best = Some((hit.fraction, index, hit.surface));
@@ -103,9 +104,9 @@ pub(crate) fn ask(
 
 /// Judges what the BSPs say of a line. In single precision a line that meets a surface exactly where a
 /// plane of the tree cuts it may pass: such a crack is as wide as a rounding error, and unavoidable. It is
-/// told from a hole by lines beside it, `beside` away, which must all be right.
+/// told from a hole by lines beside it, `beside` away: only those along the crack may pass as well.
 pub(crate) fn judge(
-    bsps: &[Boxed],
+    bsps: &[Placed],
     scene: &Scene,
     segment: &Segment,
     query: Query,
@@ -120,14 +121,15 @@ pub(crate) fn judge(
     let Some(along) = (to - from).try_normalize() else { return verdict };
     let (u, v) = along.any_orthonormal_pair();
     let aside = [u, -u, v, -v, u + v, u - v, v - u, -u - v].map(|offset| offset * beside);
-    let right = aside.iter().all(|offset| {
-        let moved = Segment::new(from + offset, to + offset);
-        !matches!(judge_one(bsps, scene, &moved, query, tolerance), Verdict::Wrong(_))
+    let wrong = aside.iter().filter(|offset| {
+        let moved = Segment::new(from + **offset, to + **offset);
+        matches!(judge_one(bsps, scene, &moved, query, tolerance), Verdict::Wrong(_))
     });
-    if right { Verdict::Crack } else { verdict }
+    // A crack is a line: of eight lines around it at most two lie along it.
+    if wrong.count() <= 2 { Verdict::Crack } else { verdict }
 }
 
-fn judge_one(bsps: &[Boxed], scene: &Scene, segment: &Segment, query: Query, tolerance: f64) -> Verdict {
+fn judge_one(bsps: &[Placed], scene: &Scene, segment: &Segment, query: Query, tolerance: f64) -> Verdict {
     let Ok(found) = ask(bsps, segment, query) else { return Verdict::Wrong(Fault::Lost) };
     let truth = first(scene, segment, query);
     let length = segment.length();

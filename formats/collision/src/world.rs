@@ -1,13 +1,15 @@
 //! From polygons to what ships, proven: build, pack, decode again, check, ask; and once more with other
 //! tolerances where an answer is wrong.
 
+use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::build::Decisions;
 use crate::check::CheckError;
 use crate::define::{Definition, Region, definitions, regions};
+use crate::line::{Hit, Lost, Query};
 use crate::polygons::Polygons;
-use crate::prove::{Boxed, Court, Rays, boxed, decoded};
+use crate::prove::{Court, Placed, Rays, decoded};
 use crate::refusal::Refusal;
 use crate::scene::Scene;
 use crate::truth::Segment;
@@ -60,7 +62,7 @@ struct Site {
     tries: usize,
     definitions: Vec<Definition>,
     packed: Vec<Packed>,
-    bsps: Vec<Boxed>,
+    bsps: Vec<Placed>,
     rays: Option<Rays>,
 }
 
@@ -88,9 +90,9 @@ pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
         }
         if bad.is_empty() {
             // Whoever may have had to do with a wrong answer is built anew.
-            let near = |bsp: &Boxed, line: &Segment| {
+            let near = |bsp: &Placed, line: &Segment| {
                 let (low, high) = (line.from.min(line.to), line.from.max(line.to));
-                low.cmple(bsp.2).all() && high.cmpge(bsp.1).all()
+                low.cmple(bsp.high).all() && high.cmpge(bsp.low).all()
             };
             let wrong = |bsp: usize| rays.wrong.iter().any(|(_, line)| near(&all[bsp], line));
             bad = (0..all.len()).filter(|&bsp| wrong(bsp)).map(|bsp| owners[bsp]).collect();
@@ -106,7 +108,7 @@ pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
 }
 
 /// All BSPs, and which site each belongs to.
-fn together(sites: &[Site]) -> (Vec<Boxed>, Vec<usize>) {
+fn together(sites: &[Site]) -> (Vec<Placed>, Vec<usize>) {
     let owned =
         (0..).zip(sites).flat_map(|(index, site)| site.bsps.iter().map(move |bsp| (bsp.clone(), index)));
     owned.unzip()
@@ -123,15 +125,21 @@ impl Site {
     /// Builds with the next tolerance whose tables do not contradict themselves.
     fn build(&mut self, polygons: &Polygons, scene: &Scene) -> Result<(), CookError> {
         loop {
-            let epsilon = polygons.epsilon() * TRIED[self.tries.min(TRIED.len() - 1)];
+            let times = TRIED[self.tries.min(TRIED.len() - 1)];
             self.tries += 1;
-            self.definitions = definitions(polygons, scene, epsilon, &self.region, false)?;
+            self.definitions = definitions(polygons, scene, times, &self.region, false)?;
             let packed: Result<Vec<Packed>, Refusal> =
                 self.definitions.iter().map(|d| d.bsp.pack()).collect();
             self.packed = packed?;
-            match decoded(polygons, &self.packed) {
+            let decoded: Result<Vec<Placed>, CookError> = self
+                .definitions
+                .iter()
+                .zip(&self.packed)
+                .map(|(it, packed)| Ok(Placed::new(decoded(&it.planes, packed)?, it.position)))
+                .collect();
+            match decoded {
                 Ok(bsps) => {
-                    self.bsps = bsps.into_iter().map(boxed).collect();
+                    self.bsps = bsps;
                     self.rays = None;
                     return Ok(());
                 }
@@ -143,6 +151,30 @@ impl Site {
 }
 
 impl World {
+    /// The first hit of a line over all definitions, each asked in its own coordinates: which, and what.
+    pub fn line(&self, from: Vec3, to: Vec3, query: Query) -> Result<Option<(usize, Hit)>, Lost> {
+        let mut best: Option<(usize, Hit)> = None;
+        for (index, it) in self.definitions.iter().enumerate() {
+            let position = it.position.as_vec3();
+            if let Some(hit) = it.bsp.line(from - position, to - position, query)?
+                && best.is_none_or(|(_, best)| hit.fraction < best.fraction)
+            {
+                best = Some((index, hit));
+            }
+        }
+        Ok(best)
+    }
+
+    /// Whether a point lies in what a definition calls solid.
+    pub fn is_solid(&self, point: Vec3) -> Result<bool, Lost> {
+        for it in &self.definitions {
+            if it.bsp.is_solid(point - it.position.as_vec3())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// What the builder had to decide, over all definitions.
     pub fn decisions(&self) -> Decisions {
         self.definitions.iter().fold(Decisions::default(), |sum, definition| {

@@ -89,7 +89,7 @@ fn undetected(mutations: u64, segments: u64) {
     let separate = random_segments(low, high, 4242, segments);
     let good = Collision::unpack(&packed[0]).unwrap();
     let before = answers(&good, &separate);
-    assert!(good.check(4).is_ok() && prove(&polygons, &packed).unwrap().faults() == 0);
+    assert!(good.check(4).is_ok() && prove(&polygons, &packed[0]).unwrap().faults() == 0);
     let mut numbers = Numbers::new(99);
     let (mut moved, mut refused_by_rays, mut slipped) = (0, 0, Vec::new());
     for _ in 0..mutations {
@@ -109,7 +109,7 @@ fn undetected(mutations: u64, segments: u64) {
             continue;
         }
         moved += 1;
-        if prove(&polygons, std::slice::from_ref(&bad)).map_or(true, |rays| rays.faults() > 0) {
+        if prove(&polygons, &bad).map_or(true, |rays| rays.faults() > 0) {
             refused_by_rays += 1;
         } else {
             slipped.push(format!("{what} moves {count} answers"));

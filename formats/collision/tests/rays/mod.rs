@@ -1,6 +1,6 @@
 //! Rays and points: what is built from every accepted case answers as the case says.
 
-use collision::{Collision, Query, cook, intake};
+use collision::{Collision, Query, World, cook, intake};
 use glam::Vec3;
 use serde_json::Value;
 
@@ -12,10 +12,9 @@ fn expected(value: &Value) -> Option<(f64, Vec3)> {
     Some((values[1], Vec3::new(values[2] as f32, values[3] as f32, values[4] as f32)))
 }
 
-fn found(bsps: &[Collision], from: Vec3, to: Vec3, query: Query) -> Option<(f64, Vec3)> {
-    let hits = bsps.iter().filter_map(|bsp| bsp.line(from, to, query).unwrap().map(|hit| (hit, bsp)));
-    let (hit, bsp) = hits.reduce(|best, next| if next.0.fraction < best.0.fraction { next } else { best })?;
-    let normal = Vec3::from(bsp.planes[hit.plane as usize].normal);
+fn found(world: &World, from: Vec3, to: Vec3, query: Query) -> Option<(f64, Vec3)> {
+    let (index, hit) = world.line(from, to, query).unwrap()?;
+    let normal = Vec3::from(world.definitions[index].bsp.planes[hit.plane as usize].normal);
     let normal = if normal.dot(to - from) > 0.0 { -normal } else { normal };
     Some((f64::from(hit.fraction) * f64::from((to - from).length()), normal))
 }
@@ -28,13 +27,13 @@ fn agrees(found: Option<(f64, Vec3)>, expected: Option<(f64, Vec3)>) -> bool {
     }
 }
 
-/// Asks BSPs every ray and point of a case; the faults.
-pub fn faults(case: &Value, bsps: &[Collision]) -> Vec<String> {
+/// Asks a world every ray and point of a case; the faults.
+pub fn faults(case: &Value, world: &World) -> Vec<String> {
     let mut faults = Vec::new();
     for ray in case["rays"].as_array().unwrap() {
         let (from, to) = (Vec3::from(point(&ray["from"])), Vec3::from(point(&ray["to"])));
         for (kind, query) in [("front", Query::FRONT), ("any", Query::ANY)] {
-            let (found, expected) = (found(bsps, from, to, query), expected(&ray[kind]));
+            let (found, expected) = (found(world, from, to, query), expected(&ray[kind]));
             if !agrees(found, expected) {
                 faults.push(format!("{ray}: {kind}: found {found:?}"));
             }
@@ -42,7 +41,7 @@ pub fn faults(case: &Value, bsps: &[Collision]) -> Vec<String> {
     }
     for place in case["points"].as_array().into_iter().flatten() {
         let at = Vec3::from(point(&place["at"]));
-        let solid = bsps.iter().any(|bsp| bsp.is_solid(at).unwrap());
+        let solid = world.is_solid(at).unwrap();
         if Some(solid) != place["inside"].as_bool() {
             faults.push(format!("{place}: found {solid}"));
         }
@@ -61,7 +60,7 @@ fn every_ray_and_point_is_answered_rightly() {
         for (decoded, definition) in decoded.iter().zip(&world.definitions) {
             assert_eq!(decoded, &definition.bsp, "{name}: unpack(pack(x)) = x");
         }
-        let faults = faults(case, &decoded);
+        let faults = faults(case, &world);
         assert!(faults.is_empty(), "{name}: {} faults, such as {}", faults.len(), faults[0]);
     }
 }

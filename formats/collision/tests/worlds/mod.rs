@@ -98,16 +98,14 @@ pub fn built(geometry: &Geometry, meaning: &Meaning) -> World {
     cook(&intake(geometry, meaning).unwrap().polygons).unwrap_or_else(|error| panic!("{error}"))
 }
 
-pub fn decoded(world: &World) -> Vec<Collision> {
-    let decoded: Vec<Collision> = world.packed.iter().map(|p| Collision::unpack(p).unwrap()).collect();
-    for (decoded, definition) in decoded.iter().zip(&world.definitions) {
-        assert_eq!(decoded, &definition.bsp, "unpack(pack(x)) = x");
+fn comes_back(world: &World) {
+    for (packed, definition) in world.packed.iter().zip(&world.definitions) {
+        assert_eq!(Collision::unpack(packed).unwrap(), definition.bsp, "unpack(pack(x)) = x");
     }
-    decoded
 }
 
-pub fn first(bsps: &[Collision], from: Vec3, to: Vec3, query: Query) -> Option<f32> {
-    bsps.iter().filter_map(|bsp| bsp.line(from, to, query).unwrap()).map(|hit| hit.fraction).reduce(f32::min)
+fn first(world: &World, from: Vec3, to: Vec3, query: Query) -> Option<f32> {
+    world.line(from, to, query).unwrap().map(|(_, hit)| hit.fraction)
 }
 
 /// Where a line first enters the union of convex bodies, from their planes alone.
@@ -146,13 +144,13 @@ fn unions_of_hulls_are_entered_where_their_planes_say() {
     for seed in 0..6 {
         let geometry = blocks(seed, 4 + seed as usize * 4);
         let world = built(&geometry, &Meaning::default());
-        let bsps = decoded(&world);
+        comes_back(&world);
         let mut wrong = 0;
         let lines = random_segments(DVec3::splat(-6.0), DVec3::splat(6.0), 77 + seed, 2000);
         for line in &lines {
             let (from, to) = (line.from.as_dvec3(), line.to.as_dvec3());
             let (truth, _) = enters(&geometry.hulls, from, to);
-            let found = first(&bsps, line.from, line.to, Query::FRONT).map(f64::from);
+            let found = first(&world, line.from, line.to, Query::FRONT).map(f64::from);
             let agrees = match (truth, found) {
                 (Some(truth), Some(found)) => (truth - found).abs() * (to - from).length() < 2e-3,
                 (None, None) => true,
@@ -171,11 +169,11 @@ fn random_balls_and_hills_are_proven() {
         let rings = 5 + 4 * seed as u32;
         let world = built(&ball(seed, rings), &Meaning::default());
         assert!(world.rays.rays > 20_000 && world.rays.faults() == 0);
-        decoded(&world);
+        comes_back(&world);
         for open in [Open::TwoSided, Open::Skirt { depth: 1.0 }] {
             let world = built(&hills(seed, rings), &Meaning { open, shell: false });
             assert_eq!(world.decisions().unnamed, 0);
-            decoded(&world);
+            comes_back(&world);
         }
     }
 }
@@ -187,11 +185,11 @@ fn exact_moves_leave_answers_unchanged() {
         let mut geometry = ball(seed, 9);
         // Eighths: sums of them with `by` are exact.
         geometry.vertices.iter_mut().flatten().for_each(|c| *c = (*c * 8.0).round() / 8.0);
-        let here = decoded(&built(&geometry, &Meaning::default()));
+        let here = built(&geometry, &Meaning::default());
         for point in &mut geometry.vertices {
             *point = (Vec3::from(*point) + by).into();
         }
-        let there = decoded(&built(&geometry, &Meaning::default()));
+        let there = built(&geometry, &Meaning::default());
         let mut apart = 0;
         for line in random_segments(DVec3::splat(-6.0), DVec3::splat(6.0), seed, 3000) {
             let (from, to) = ((line.from * 64.0).round() / 64.0, (line.to * 64.0).round() / 64.0);
