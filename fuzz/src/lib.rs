@@ -4,6 +4,7 @@
 //! these files by their path. A target holds properties, not only the absence of panics.
 
 pub mod blam;
+pub mod collision;
 pub mod iostore;
 pub mod memory;
 pub mod release;

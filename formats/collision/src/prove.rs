@@ -13,8 +13,6 @@ use crate::truth::{Fault, GRAZE, Segment, Verdict, first, judge};
 use crate::world::CookError;
 use crate::write::Packed;
 
-/// How far a hit may lie from the true one, in world units.
-const TOLERANCE: f64 = 1e-3;
 /// Random segments across the bounds.
 const RANDOM: u64 = 10_000;
 /// Columns of the floor grid at most; beyond, its step is doubled.
@@ -176,7 +174,7 @@ pub(crate) struct Court<'a> {
     pub(crate) scene: &'a Scene,
     low: DVec3,
     high: DVec3,
-    tolerance: f64,
+    noise: f64,
     beside: f64,
 }
 
@@ -184,15 +182,15 @@ impl<'a> Court<'a> {
     pub(crate) fn new(polygons: &Polygons, scene: &'a Scene) -> Self {
         let (low, high) = polygons.bounds();
         let most = low.abs().max(high.abs()).max_element();
-        let tolerance = TOLERANCE.max(8.0 * most / f64::from(1 << 23));
-        Self { scene, low, high, tolerance, beside: 2.0 * polygons.epsilon() }
+        let noise = 8.0 * most / f64::from(1 << 23);
+        Self { scene, low, high, noise, beside: 2.0 * polygons.epsilon() }
     }
 
     fn judged(&self, bsps: &[Placed], segments: &[Segment], queries: &[Query]) -> Rays {
         let mut rays = Rays::default();
         for segment in segments {
             for &query in queries {
-                rays.count(segment, judge(bsps, self.scene, segment, query, self.tolerance, self.beside));
+                rays.count(segment, judge(bsps, self.scene, segment, query, self.noise, self.beside));
             }
         }
         rays

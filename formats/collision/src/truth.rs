@@ -6,6 +6,8 @@ use crate::line::{Lost, Query};
 use crate::prove::Placed;
 use crate::scene::{Crossing, Scene};
 
+/// How far a hit may lie from the true one, in world units.
+const TOLERANCE: f64 = 1e-3;
 /// Where a true hit lies too near a border, or its plane is met too flatly, to say which way it goes.
 pub(crate) const GRAZE: f64 = 1e-3;
 
@@ -102,7 +104,7 @@ pub(crate) fn ask(
     Ok(best)
 }
 
-/// Judges what the BSPs say of a line. In single precision a line that meets a surface exactly where a
+/// Judges what the BSPs say of a line, in numbers that carry no less than `noise`. In single precision a line that meets a surface exactly where a
 /// plane of the tree cuts it may pass: such a crack is as wide as a rounding error, and unavoidable. It is
 /// told from a hole by lines beside it, `beside` away: only those along the crack may pass as well.
 pub(crate) fn judge(
@@ -110,10 +112,10 @@ pub(crate) fn judge(
     scene: &Scene,
     segment: &Segment,
     query: Query,
-    tolerance: f64,
+    noise: f64,
     beside: f64,
 ) -> Verdict {
-    let verdict = judge_one(bsps, scene, segment, query, tolerance);
+    let verdict = judge_one(bsps, scene, segment, query, noise);
     if !matches!(verdict, Verdict::Wrong(_)) {
         return verdict;
     }
@@ -123,19 +125,21 @@ pub(crate) fn judge(
     let aside = [u, -u, v, -v, u + v, u - v, v - u, -u - v].map(|offset| offset * beside);
     let wrong = aside.iter().filter(|offset| {
         let moved = Segment::new(from + **offset, to + **offset);
-        matches!(judge_one(bsps, scene, &moved, query, tolerance), Verdict::Wrong(_))
+        matches!(judge_one(bsps, scene, &moved, query, noise), Verdict::Wrong(_))
     });
     // A crack is a line: of eight lines around it at most two lie along it.
     if wrong.count() <= 2 { Verdict::Crack } else { verdict }
 }
 
-fn judge_one(bsps: &[Placed], scene: &Scene, segment: &Segment, query: Query, tolerance: f64) -> Verdict {
+fn judge_one(bsps: &[Placed], scene: &Scene, segment: &Segment, query: Query, noise: f64) -> Verdict {
     let Ok(found) = ask(bsps, segment, query) else { return Verdict::Wrong(Fault::Lost) };
     let truth = first(scene, segment, query);
     let length = segment.length();
     if let (Some((fraction, ..)), Some(crossing)) = (found, truth) {
         let error = (f64::from(fraction) - crossing.t).abs() * length;
-        if error <= tolerance {
+        // What is met flatly is met that much less exactly.
+        let flatness = length / crossing.slope.abs().max(f64::MIN_POSITIVE);
+        if error <= TOLERANCE.max(noise * flatness) {
             return Verdict::Right(error);
         }
     }
@@ -146,6 +150,7 @@ fn judge_one(bsps: &[Placed], scene: &Scene, segment: &Segment, query: Query, to
         (Some(_), Some(_)) => Fault::Displaced,
     };
     // The end of a line may lie on a surface, as far as single precision knows.
+    let tolerance = TOLERANCE.max(noise);
     let at_end = |t: f64| t * length <= tolerance || (1.0 - t) * length <= tolerance;
     let told = found.map(|(fraction, ..)| f64::from(fraction));
     let grazes = |t: f64| {
