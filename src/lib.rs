@@ -10,6 +10,7 @@ mod check_update;
 mod clean;
 mod cli;
 mod completions;
+mod contents;
 mod count;
 mod device_key;
 mod diff;

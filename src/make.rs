@@ -117,9 +117,10 @@ pub(crate) fn run(args: &Build, session: &Session<'_>, shell: &Shell) -> Result<
     if let Some(path) = &args.dump {
         dump::write(path, &done)?;
     }
-    report::say(&done, &watchers, &out, started.elapsed());
+    let archives = report::archives(&done, &driver.store, &out);
+    report::say(&done, &watchers, &archives, &out, started.elapsed());
     if args.json {
-        shell.json(&report::json(&done, &out));
+        shell.json(&report::json(&done, &archives, &out));
     }
     verdict(&done)?;
     if args.record_release {

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::{Event, Label, NodeId, Outcome, Plan, RebuildReason, Sink, Stats};
+use cache::{DiskStore, WorkspacePath};
+use engine::{Artifact, Event, Label, NodeId, Outcome, Plan, RebuildReason, Sink, Stats};
+use mjolnir::zip::Archive;
 use serde_json::{Value, json};
 
+use crate::contents::{self, Part};
 use crate::count::{count, duration, size};
 use crate::driver::{Done, placed};
 use crate::make::Watchers;
@@ -49,7 +52,7 @@ impl Account {
 const NAMED: usize = 12;
 
 /// Says what was done.
-pub(crate) fn say(done: &Done, watchers: &Watchers<'_>, out: &Path, took: Duration) {
+pub(crate) fn say(done: &Done, watchers: &Watchers<'_>, archives: &[Built], out: &Path, took: Duration) {
     let (shell, account, report) = (watchers.shell, &watchers.account, &done.report);
     if shell.is_terminal() && !account.new && account.ran.len() <= NAMED {
         let widest = account.ran.iter().map(|(label, _)| label.to_string().len()).max().unwrap_or_default();
@@ -89,10 +92,30 @@ pub(crate) fn say(done: &Done, watchers: &Watchers<'_>, out: &Path, took: Durati
         _ => String::new(),
     };
     shell.status("Finished", &format!("{} in {}{critical}", count(report.ran, "action"), duration(took)));
-    artifacts(done, shell, out);
+    artifacts(done, archives, shell, out);
 }
 
-fn artifacts(done: &Done, shell: &Shell, out: &Path) {
+/// An archive of a build, and what is in it.
+pub(crate) struct Built {
+    path: WorkspacePath,
+    signed: bool,
+    parts: Vec<Part>,
+}
+
+/// The archives among what was built.
+pub(crate) fn archives(done: &Done, store: &DiskStore, out: &Path) -> Vec<Built> {
+    let archive = |artifact: &Artifact| {
+        let path = &artifact.record.path;
+        let bytes = std::fs::read(placed(out, path).as_path()).ok()?;
+        let archive = Archive::read(&bytes).ok()?;
+        let signed = archive.member(mjolnir::signature::MEMBER).is_some();
+        Some(Built { path: path.clone(), signed, parts: contents::parts(&archive, artifact, done, store) })
+    };
+    let is_archive = |artifact: &&Artifact| artifact.record.path.as_str().ends_with(".mjolnir");
+    done.artifacts.iter().filter(is_archive).filter_map(archive).collect()
+}
+
+fn artifacts(done: &Done, archives: &[Built], shell: &Shell, out: &Path) {
     const SHOWN: usize = 8;
     for artifact in done.artifacts.iter().take(SHOWN) {
         let record = &artifact.record;
@@ -100,11 +123,12 @@ fn artifacts(done: &Done, shell: &Shell, out: &Path) {
         let here =
             std::env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
         let shown = here.unwrap_or_else(|| path.clone()).display().to_string();
-        if !record.path.as_str().ends_with(".mjolnir") {
+        let Some(Built { signed, parts, .. }) = archives.iter().find(|archive| archive.path == record.path)
+        else {
             shell.status("Placed", &format!("{shown}   {}", size(record.digest.len())));
             continue;
-        }
-        let signed = is_signed(&path);
+        };
+        let signed = *signed;
         let state = if signed { "verified, signed" } else { "verified, unsigned" };
         shell.status("Archive", &format!("{shown}   {}   {state}", size(record.digest.len())));
         let why = match (signed, done.signed) {
@@ -112,6 +136,7 @@ fn artifacts(done: &Done, shell: &Shell, out: &Path) {
             (false, true) => "   why unsigned: its recipe has no step that signs",
             (true, _) => "",
         };
+        shell.more(&contents::by_step(parts));
         shell.more(&format!("blake3 {}{why}", record.digest.hex()));
     }
     if done.artifacts.len() > SHOWN {
@@ -119,14 +144,8 @@ fn artifacts(done: &Done, shell: &Shell, out: &Path) {
     }
 }
 
-fn is_signed(path: &Path) -> bool {
-    let bytes = std::fs::read(path).unwrap_or_default();
-    let archive = mjolnir::zip::Archive::read(&bytes);
-    archive.is_ok_and(|archive| archive.member(mjolnir::signature::MEMBER).is_some())
-}
-
 /// The same as JSON.
-pub(crate) fn json(done: &Done, out: &Path) -> Value {
+pub(crate) fn json(done: &Done, archives: &[Built], out: &Path) -> Value {
     let report = &done.report;
     let failed = report.failed.iter().map(|failed| {
         let failure = &failed.failure;
@@ -139,8 +158,14 @@ pub(crate) fn json(done: &Done, out: &Path) -> Value {
         })
     });
     let artifacts = done.artifacts.iter().map(|artifact| {
-        let path = placed(out, &artifact.record.path);
-        json!({"label": artifact.label.to_string(), "path": path, "digest": artifact.record.digest.to_string()})
+        let record = &artifact.record;
+        let archive = archives.iter().find(|archive| archive.path == record.path);
+        json!({
+            "label": artifact.label.to_string(),
+            "path": placed(out, &record.path),
+            "digest": record.digest.to_string(),
+            "members": archive.map(|archive| contents::json(&archive.parts)),
+        })
     });
     json!({
         "schema": 1,

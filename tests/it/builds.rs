@@ -142,3 +142,38 @@ fn garbage_is_collected_and_pins_are_kept() {
     let _ = fs::remove_dir_all(workspace.path("out"));
     assert_eq!(workspace.build(&[FOUNDRY]), Vec::<String>::new(), "the last build is kept whole");
 }
+
+#[test]
+fn an_archive_is_reported_by_member_and_step() {
+    let workspace = Workspace::foundry();
+    let said = workspace.bake(&["build", FOUNDRY, "--json"]).success();
+    let report: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let members = report["artifacts"][0]["members"].as_array().unwrap();
+    let step = |name: &str| {
+        let member = members.iter().find(|member| member["member"] == name).unwrap();
+        assert!(
+            member["stored"].as_u64().unwrap() > 0 && member["size"].as_u64() >= member["stored"].as_u64()
+        );
+        member["step"].clone()
+    };
+    assert_eq!(step("mjolnir.json"), "manifest");
+    assert_eq!(step("content/pakchunk990-foundry_P.ucas"), "pack");
+    assert_eq!(step("docs/README.md"), serde_json::Value::Null);
+    assert!(
+        said.stderr.contains(" pack 32") && said.stderr.contains("files of the recipe"),
+        "{}",
+        said.stderr
+    );
+
+    // A build that looks at a part of the plan alone knows as much.
+    let readme = format!("{FOUNDRY}/README.md");
+    workspace.write(&readme, &(workspace.read(&readme) + "\nMore.\n"));
+    let part = workspace.bake(&["build", FOUNDRY, "--json"]).success();
+    let part: serde_json::Value = serde_json::from_str(&part.stdout).unwrap();
+    assert_eq!(part["ran"], 1);
+    let steps = |report: &serde_json::Value| {
+        let members = report["artifacts"][0]["members"].as_array().unwrap().iter();
+        members.map(|member| (member["member"].clone(), member["step"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(steps(&part), steps(&report));
+}
