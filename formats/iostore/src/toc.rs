@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::directory::DirectoryIndex;
 use crate::perfect_hash::{self, Slot};
+use crate::toc_read::place;
 use crate::{ChunkHash, ChunkId, ContainerId};
 
 /// Blocks of chunks may be compressed.
@@ -88,7 +89,7 @@ pub struct Toc {
     pub(crate) methods: Vec<String>,
     pub(crate) directory: Option<DirectoryIndex>,
     /// The indices of all chunks in the order of their ids.
-    pub(crate) by_id: Vec<usize>,
+    pub(crate) by_id: Vec<u32>,
     /// The overflow list as a set.
     pub(crate) overflowed: BTreeSet<u32>,
 }
@@ -148,11 +149,11 @@ impl Toc {
     pub fn find(&self, id: ChunkId) -> Option<usize> {
         self.by_id
             .binary_search_by(|index| {
-                let other = self.chunks.get(*index).map(|chunk| chunk.id);
+                let other = self.chunks.get(place(*index)).map(|chunk| chunk.id);
                 other.cmp(&Some(id))
             })
             .ok()
-            .and_then(|at| self.by_id.get(at).copied())
+            .and_then(|at| self.by_id.get(at).copied().map(place))
     }
 
     /// The index of the chunk `id` as the engine finds it. Only a check needs this: [`Toc::find`] finds

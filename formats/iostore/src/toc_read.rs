@@ -31,6 +31,7 @@ pub(crate) const CHUNK_COUNT_AT: u64 = 24;
 pub(crate) const PARTITION_COUNT_AT: u64 = 52;
 pub(crate) const FLAGS_AT: u64 = 80;
 pub(crate) const OVERFLOW_COUNT_AT: u64 = 96;
+const NOT_ZERO: &str = "bytes that are reserved are not zero";
 /// A compressed block may be somewhat longer than what it decodes to.
 const COMPRESSION_SLACK: u32 = 4096;
 
@@ -135,12 +136,7 @@ impl Header {
 
     /// The ids of all chunks, which come next.
     pub(crate) fn ids(&self, r: &mut Reader<'_>) -> Result<Vec<ChunkId>, ReadError> {
-        let count = u64::from(self.chunks);
-        let mut ids = Vec::with_capacity(r.count(count, 12, "chunk ids")?);
-        for _ in 0..count {
-            ids.push(ChunkId::from_bytes(r.array("chunk ids")?));
-        }
-        Ok(ids)
+        Ok(entries(r, self.chunks, "chunk ids")?.iter().map(|id| ChunkId::from_bytes(*id)).collect())
     }
 
     /// Reads everything after the header, to the end.
@@ -158,17 +154,12 @@ impl Header {
         }
         // All sections that are counted by chunks: ids, places and metas.
         let count = r.count(self.chunks.into(), 12 + 10 + 24, "chunks")?;
-        let ids = self.ids(&mut r)?;
-        let mut places = Vec::with_capacity(count);
-        for _ in 0..count {
-            places.push((r.u40_be("chunk offset")?, r.u40_be("chunk length")?));
-        }
-        let mut seeds = Vec::with_capacity(r.count(self.seeds.into(), 4, "seeds")?);
-        for _ in 0..self.seeds {
-            seeds.push(r.i32("seed")?);
-        }
+        let ids: &[[u8; 12]] = entries(&mut r, self.chunks, "chunk ids")?;
+        let places: &[[u8; 10]] = entries(&mut r, self.chunks, "chunk places")?;
+        let seeds = entries(&mut r, self.seeds, "seeds")?.iter().map(|seed| i32::from_le_bytes(*seed));
+        let seeds = seeds.collect();
         let (overflow, overflowed) = self.overflow(&mut r)?;
-        let blocks = self.blocks(&mut r)?;
+        let (blocks, partial_before) = self.blocks(&mut r)?;
         let methods = self.methods(&mut r)?;
         let directory = match self.directory_size {
             0 => None,
@@ -177,14 +168,25 @@ impl Header {
                 Some(DirectoryIndex::read(section, count)?)
             }
         };
-        let mut chunks = Vec::with_capacity(r.count(self.chunks.into(), 24, "chunk metas")?);
-        for (id, (offset, length)) in ids.into_iter().zip(places) {
-            let hash = ChunkHash::from_bytes(r.array("chunk hash")?);
-            let flags = r.u8("chunk flags")?;
-            zeros::<3>(&mut r, "chunk meta reserved")?;
-            chunks.push(Chunk { id, offset, length, hash, flags });
+        let metas_at = r.offset();
+        let metas: &[[u8; 24]] = entries(&mut r, self.chunks, "chunk metas")?;
+        let mut chunks = Vec::with_capacity(count);
+        for ((id, place), meta) in ids.iter().zip(places).zip(metas) {
+            let [a, b, c, d, e, f, g, h, i, j] = *place;
+            let ([hash @ .., flags, x, y, z], number) = (*meta, |bytes| u64::from_be_bytes(bytes));
+            if [x, y, z] != [0; 3] {
+                let at = metas_at.saturating_add((chunks.len() as u64).saturating_mul(24)).saturating_add(21);
+                return Err(fault(ErrorKind::Unsupported, at, "chunk meta reserved", NOT_ZERO));
+            }
+            chunks.push(Chunk {
+                id: ChunkId::from_bytes(*id),
+                offset: number([0, 0, 0, a, b, c, d, e]),
+                length: number([0, 0, 0, f, g, h, i, j]),
+                hash: ChunkHash::from_bytes(hash),
+                flags,
+            });
         }
-        ranges(&chunks, &blocks, self.block_size)?;
+        ranges(&chunks, &blocks, &partial_before, self.block_size)?;
         let by_id = by_id(&chunks).map_err(|(a, b, id)| {
             let message = format!("duplicate chunk id {id}, the same as {a}");
             fault(ErrorKind::Malformed, id_at(b), format_args!("chunk ids[{b}]"), message)
@@ -225,23 +227,45 @@ impl Header {
         Ok((list, set))
     }
 
-    fn blocks(&self, r: &mut Reader<'_>) -> Result<Vec<Block>, ReadError> {
-        let count = r.count(self.blocks.into(), BLOCK_ENTRY_SIZE.into(), "blocks")?;
-        let mut blocks = Vec::with_capacity(count);
-        for index in 0..count {
-            let at = r.offset();
+    /// All blocks, and how many before each are not full.
+    fn blocks(&self, r: &mut Reader<'_>) -> Result<(Vec<Block>, Vec<u32>), ReadError> {
+        let start = r.offset();
+        let entries: &[[u8; 12]] = entries(r, self.blocks, "blocks")?;
+        let (mut blocks, mut partial_before) =
+            (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+        let (mut partial, mut good) = (0_u32, true);
+        for [a, b, c, d, e, f, g, h, i, j, k, method] in entries.iter().copied() {
             let block = Block {
-                offset: r.u40("block offset")?,
-                compressed_size: r.u24("block compressed size")?,
-                uncompressed_size: r.u24("block uncompressed size")?,
-                method: r.u8("block method")?,
+                offset: u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]),
+                compressed_size: u32::from_le_bytes([f, g, h, 0]),
+                uncompressed_size: u32::from_le_bytes([i, j, k, 0]),
+                method,
             };
-            self.check_block(block).map_err(|(field, message)| {
-                fault(ErrorKind::Malformed, at, format_args!("blocks[{index}].{field}"), message)
-            })?;
+            good &= self.is_plainly_good(block);
+            partial_before.push(partial);
+            partial = partial.wrapping_add((block.uncompressed_size != self.block_size).into());
             blocks.push(block);
         }
-        Ok(blocks)
+        // Few tables get here: those with partitions, and wrong ones.
+        for (index, block) in blocks.iter().enumerate().filter(|_| !good) {
+            self.check_block(*block).map_err(|(field, message)| {
+                let at = start.saturating_add((index as u64).saturating_mul(BLOCK_ENTRY_SIZE.into()));
+                fault(ErrorKind::Malformed, at, format_args!("blocks[{index}].{field}"), message)
+            })?;
+        }
+        Ok((blocks, partial_before))
+    }
+
+    /// Whether a block passes [`Self::check_block`] and lies in the first partition: without a branch and
+    /// without a division, since a table may have millions of blocks.
+    fn is_plainly_good(&self, block: Block) -> bool {
+        let (compressed, uncompressed) = (block.compressed_size, block.uncompressed_size);
+        // Sizes have 24 bits and offsets 40: nothing overflows, and 0 wraps to more than any limit.
+        (uncompressed.wrapping_sub(1) < self.block_size)
+            & (compressed.wrapping_sub(1) < self.block_size.saturating_add(COMPRESSION_SLACK))
+            & (u32::from(block.method) <= self.methods)
+            & ((block.method != 0) | (compressed == uncompressed))
+            & (block.offset.saturating_add(compressed.into()) <= self.partition_size)
     }
 
     fn check_block(&self, block: Block) -> Result<(), (&'static str, String)> {
@@ -299,31 +323,27 @@ impl Header {
 
 /// Checks that every chunk's blocks exist and add up to its length, in time that grows with the number
 /// of chunks and blocks alone, however many blocks chunks have in common.
-fn ranges(chunks: &[Chunk], blocks: &[Block], block_size: u32) -> Result<(), ReadError> {
-    // How many blocks before each are not full.
-    let mut partial = 0_u32;
-    let partial_before: Vec<u32> = blocks
-        .iter()
-        .map(|block| {
-            let before = partial;
-            partial = partial.saturating_add((block.uncompressed_size != block_size).into());
-            before
-        })
-        .collect();
-    let size = u64::from(block_size);
+fn ranges(
+    chunks: &[Chunk],
+    blocks: &[Block],
+    partial_before: &[u32],
+    block_size: u32,
+) -> Result<(), ReadError> {
+    // A power of two.
+    let (size, shift) = (u64::from(block_size), block_size.trailing_zeros());
     for (index, chunk) in chunks.iter().enumerate() {
         let wrong = |field: &str, message: String| {
             let at = id_at(chunks.len()).saturating_add((index as u64).saturating_mul(10));
             Err(fault(ErrorKind::Malformed, at, format_args!("chunks[{index}].{field}"), message))
         };
-        if chunk.offset.checked_rem(size) != Some(0) {
+        if chunk.offset.trailing_zeros() < shift {
             return wrong("offset", format!("{} is no multiple of {size}", chunk.offset));
         }
         // A chunk without bytes owns no block.
-        let Some(more) = chunk.length.div_ceil(size).checked_sub(1) else {
+        let Some(more) = chunk.length.checked_sub(1).and_then(|last| last.checked_shr(shift)) else {
             continue;
         };
-        let first = chunk.offset.checked_div(size).unwrap_or(u64::MAX);
+        let first = chunk.offset.checked_shr(shift).unwrap_or(u64::MAX);
         let last = first.saturating_add(more);
         let place = |block: u64| usize::try_from(block).unwrap_or(usize::MAX);
         let (Some(first_partial), Some(last_partial), Some(last_block)) =
@@ -342,16 +362,39 @@ fn ranges(chunks: &[Chunk], blocks: &[Block], block_size: u32) -> Result<(), Rea
 }
 
 /// The indices of `chunks` by id, or the two first indices that share an id.
-pub(crate) fn by_id(chunks: &[Chunk]) -> Result<Vec<usize>, (usize, usize, ChunkId)> {
-    let mut pairs: Vec<(ChunkId, usize)> =
-        chunks.iter().enumerate().map(|(index, chunk)| (chunk.id, index)).collect();
-    pairs.sort_unstable();
-    for (a, b) in pairs.iter().zip(pairs.iter().skip(1)) {
-        if a.0 == b.0 {
-            return Err((a.1, b.1, a.0));
+pub(crate) fn by_id(chunks: &[Chunk]) -> Result<Vec<u32>, (usize, usize, ChunkId)> {
+    // The id as a number with the index below it: 96 and 32 bits.
+    let key = |(index, chunk): (u32, &Chunk)| {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *chunk.id.as_bytes();
+        let [m, n, o, p] = index.to_be_bytes();
+        u128::from_be_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p])
+    };
+    let mut keys: Vec<u128> = (0..).zip(chunks).map(key).collect();
+    keys.sort_unstable();
+    let index = |key: u128| key as u32;
+    for (a, b) in keys.iter().zip(keys.iter().skip(1)) {
+        if (a ^ b) >> 32 == 0 {
+            let (a, b) = (place(index(*a)), place(index(*b)));
+            return Err((a, b, chunks.get(a).map_or(ChunkId::from_bytes([0; 12]), |chunk| chunk.id)));
         }
     }
-    Ok(pairs.into_iter().map(|(_, index)| index).collect())
+    Ok(keys.into_iter().map(index).collect())
+}
+
+/// A table of `count` entries of `N` bytes, all there.
+fn entries<'a, const N: usize>(
+    r: &mut Reader<'a>,
+    count: u32,
+    field: &str,
+) -> Result<&'a [[u8; N]], ReadError> {
+    r.count(count.into(), N as u64, field)?;
+    let (entries, _) = r.bytes(u64::from(count).saturating_mul(N as u64), field)?.as_chunks();
+    Ok(entries)
+}
+
+/// An index of the format as a place in memory.
+pub(crate) fn place(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
 }
 
 /// An error about something that was read before.
@@ -372,7 +415,7 @@ pub(crate) fn id_at(index: usize) -> u64 {
 fn zeros<const N: usize>(r: &mut Reader<'_>, field: &str) -> Result<(), ReadError> {
     let start = r.clone();
     if r.array::<N>(field)?.iter().any(|byte| *byte != 0) {
-        return Err(start.unsupported(field, "bytes that are reserved are not zero"));
+        return Err(start.unsupported(field, NOT_ZERO));
     }
     Ok(())
 }
