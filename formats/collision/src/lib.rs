@@ -52,9 +52,9 @@ pub use model::{
     Surface, Vertex, surface_flags,
 };
 pub use polygons::{Polygon, Polygons};
-pub use prove::{Numbers, Rays, prove, random_segments};
+pub use prove::{Numbers, Rays, prove, prove_converted, random_segments};
 pub use refusal::{Code, Element, Refusal};
 pub use truth::{Fault, Segment};
 pub use weld::WELD;
-pub use world::{CookError, World, cook};
+pub use world::{CookError, Report, World, cook};
 pub use write::Packed;

@@ -114,6 +114,23 @@ pub(crate) fn newell(points: &[DVec3]) -> DVec3 {
 }
 
 impl Polygons {
+    /// The polygons of finished tables; those whose rings are broken are left out. Outside is what the tables
+    /// say of a far point.
+    pub fn of(bsp: &Collision) -> Self {
+        let whole = |(surface, it): (u32, &Surface)| {
+            let ring = bsp.ring(surface).filter(|ring| ring.len() > 2)?;
+            let known = (it.plane as usize) < bsp.planes.len();
+            let (plane, negated, flags, material) = (it.plane, it.negated, it.flags, it.material);
+            known.then_some(Polygon { ring, plane, negated, flags, material })
+        };
+        Self {
+            vertices: bsp.vertices.iter().map(|vertex| vertex.point).collect(),
+            planes: bsp.planes.clone(),
+            polygons: (0_u32..).zip(&bsp.surfaces).filter_map(whole).collect(),
+            solid_outside: bsp.is_solid(glam::Vec3::splat(1.0e5)).unwrap_or(false),
+        }
+    }
+
     /// A corner, in double precision.
     pub fn point(&self, vertex: u32) -> DVec3 {
         DVec3::from(self.vertices[vertex as usize].map(f64::from))

@@ -3,6 +3,7 @@
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
+use wire::ReadError;
 
 use crate::line::Query;
 use crate::model::{Collision, Plane};
@@ -159,6 +160,14 @@ impl Placed {
 pub fn prove(polygons: &Polygons, packed: &Packed) -> Result<Rays, CookError> {
     let bsp = decoded(&polygons.planes, packed)?;
     Ok(prove_decoded(polygons, &Scene::new(polygons), vec![Placed::new(bsp, DVec3::ZERO)]))
+}
+
+/// Decodes converted tables and asks them of their own polygons, for they have no other truth. Classic data
+/// has some phantoms of its own: what they are worth is for the caller to judge.
+pub fn prove_converted(packed: &Packed) -> Result<Rays, ReadError> {
+    let bsp = Collision::unpack(packed)?;
+    let polygons = Polygons::of(&bsp);
+    Ok(prove_decoded(&polygons, &Scene::new(&polygons), vec![Placed::new(bsp, DVec3::ZERO)]))
 }
 
 /// What will ship, decoded and checked.

@@ -4,10 +4,11 @@
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::build::Decisions;
 use crate::check::CheckError;
 use crate::define::{Definition, Region, definitions, regions};
 use crate::line::{Hit, Lost, Query};
+use crate::mopp::Mopp;
+use crate::own_bsp::{OwnBspError, definition_mopp};
 use crate::polygons::Polygons;
 use crate::prove::{Court, Placed, Rays, decoded};
 use crate::refusal::Refusal;
@@ -22,6 +23,8 @@ pub struct World {
     pub definitions: Vec<Definition>,
     /// Their tables.
     pub packed: Vec<Packed>,
+    /// Their MOPPs: a terminal a surface.
+    pub mopps: Vec<Mopp>,
     /// What the rays said.
     pub rays: Rays,
 }
@@ -41,6 +44,9 @@ pub enum CookError {
     /// The tables contradict themselves.
     #[error(transparent)]
     Invalid(#[from] CheckError),
+    /// A MOPP would not find what it is for.
+    #[error(transparent)]
+    Mopp(#[from] OwnBspError),
     /// What was written cannot be read.
     #[error("what was written cannot be read: {0}")]
     Unreadable(#[from] wire::ReadError),
@@ -84,9 +90,12 @@ pub fn cook(polygons: &Polygons) -> Result<World, CookError> {
         let parts = sites.iter().filter_map(|site| site.rays.clone()).fold(Rays::default(), Rays::and);
         let rays = if bad.is_empty() { court.world(&all).and(parts) } else { parts };
         if rays.faults() == 0 {
-            let definitions = sites.iter().flat_map(|site| site.definitions.clone()).collect();
+            let definitions: Vec<Definition> =
+                sites.iter().flat_map(|site| site.definitions.clone()).collect();
+            let mopps: Result<Vec<Mopp>, OwnBspError> =
+                definitions.par_iter().map(|definition| definition_mopp(&definition.bsp)).collect();
             let packed = sites.into_iter().flat_map(|site| site.packed).collect();
-            return Ok(World { definitions, packed, rays });
+            return Ok(World { definitions, packed, mopps: mopps?, rays });
         }
         if bad.is_empty() {
             // Whoever may have had to do with a wrong answer is built anew.
@@ -175,17 +184,57 @@ impl World {
         Ok(false)
     }
 
-    /// What the builder had to decide, over all definitions.
-    pub fn decisions(&self) -> Decisions {
-        self.definitions.iter().fold(Decisions::default(), |sum, definition| {
-            let it = definition.decisions;
-            Decisions {
-                mixed_cells: sum.mixed_cells + it.mixed_cells,
-                asked_cells: sum.asked_cells + it.asked_cells,
-                overlaps: sum.overlaps + it.overlaps,
-                unnamed: sum.unnamed + it.unnamed,
-                depth: sum.depth.max(it.depth),
-            }
-        })
+    /// What there is to tell of it.
+    pub fn report(&self) -> Report {
+        let mut report = Report { definitions: self.definitions.len(), ..Report::default() };
+        for Definition { bsp, decisions, .. } in &self.definitions {
+            report.surfaces += bsp.surfaces.len();
+            report.planes += bsp.planes.len();
+            report.nodes += bsp.nodes.len();
+            report.leaves += bsp.leaves.len();
+            report.references += bsp.references.len();
+            report.nodes2d += bsp.nodes2d.len();
+            report.depth = report.depth.max(decisions.depth);
+            report.mixed_cells += decisions.mixed_cells;
+            report.asked_cells += decisions.asked_cells;
+            report.overlaps += decisions.overlaps;
+            report.unnamed += decisions.unnamed;
+        }
+        report.mopp_bytes = self.mopps.iter().map(|mopp| mopp.code.len()).sum();
+        report.rays = self.rays.clone();
+        report
     }
+}
+
+/// Sizes, decisions and rays over all definitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// How many definitions there are.
+    pub definitions: usize,
+    /// Surfaces; those in several regions count in each.
+    pub surfaces: usize,
+    /// Planes.
+    pub planes: usize,
+    /// 3D nodes.
+    pub nodes: usize,
+    /// Leaves.
+    pub leaves: usize,
+    /// References.
+    pub references: usize,
+    /// 2D nodes.
+    pub nodes2d: usize,
+    /// Bytes of all MOPPs of definitions.
+    pub mopp_bytes: usize,
+    /// Depth of the deepest tree.
+    pub depth: u32,
+    /// Cells whose parts contradict each other.
+    pub mixed_cells: u32,
+    /// Cells about which the polygons were asked.
+    pub asked_cells: u32,
+    /// Surfaces of some size that lie on others, and are not named where they do.
+    pub overlaps: u32,
+    /// Surfaces that no leaf names, left out of the tables.
+    pub unnamed: u32,
+    /// What the rays said.
+    pub rays: Rays,
 }

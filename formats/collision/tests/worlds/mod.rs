@@ -172,7 +172,9 @@ fn random_balls_and_hills_are_proven() {
         comes_back(&world);
         for open in [Open::TwoSided, Open::Skirt { depth: 1.0 }] {
             let world = built(&hills(seed, rings), &Meaning { open, shell: false });
-            assert_eq!(world.decisions().unnamed, 0);
+            let report = world.report();
+            assert_eq!((report.unnamed, report.definitions), (0, 1));
+            assert!(report.mopp_bytes <= 9 * report.surfaces, "{report:?}");
             comes_back(&world);
         }
     }
