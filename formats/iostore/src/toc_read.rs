@@ -231,21 +231,21 @@ impl Header {
     fn blocks(&self, r: &mut Reader<'_>) -> Result<(Vec<Block>, Vec<u32>), ReadError> {
         let start = r.offset();
         let entries: &[[u8; 12]] = entries(r, self.blocks, "blocks")?;
-        let (mut blocks, mut partial_before) =
-            (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+        let block = |&[a, b, c, d, e, f, g, h, i, j, k, method]: &[u8; 12]| Block {
+            offset: u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]),
+            compressed_size: u32::from_le_bytes([f, g, h, 0]),
+            uncompressed_size: u32::from_le_bytes([i, j, k, 0]),
+            method,
+        };
+        let blocks: Vec<Block> = entries.iter().map(block).collect();
         let (mut partial, mut good) = (0_u32, true);
-        for [a, b, c, d, e, f, g, h, i, j, k, method] in entries.iter().copied() {
-            let block = Block {
-                offset: u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]),
-                compressed_size: u32::from_le_bytes([f, g, h, 0]),
-                uncompressed_size: u32::from_le_bytes([i, j, k, 0]),
-                method,
-            };
-            good &= self.is_plainly_good(block);
-            partial_before.push(partial);
+        let before = |block: &Block| {
+            good &= self.is_plainly_good(*block);
+            let before = partial;
             partial = partial.wrapping_add((block.uncompressed_size != self.block_size).into());
-            blocks.push(block);
-        }
+            before
+        };
+        let partial_before = blocks.iter().map(before).collect();
         // Few tables get here: those with partitions, and wrong ones.
         for (index, block) in blocks.iter().enumerate().filter(|_| !good) {
             self.check_block(*block).map_err(|(field, message)| {

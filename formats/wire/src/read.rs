@@ -16,6 +16,7 @@ pub struct Reader<'a> {
 macro_rules! number {
     ($(#[$doc:meta] $name:ident: $type:ty = $from:ident;)*) => {$(
         #[$doc]
+        #[inline]
         pub fn $name(&mut self, field: &str) -> Result<$type, ReadError> {
             Ok(<$type>::$from(self.array(field)?))
         }
@@ -56,24 +57,28 @@ impl<'a> Reader<'a> {
     }
 
     /// 24 bits, little-endian.
+    #[inline]
     pub fn u24(&mut self, field: &str) -> Result<u32, ReadError> {
         let [a, b, c] = self.array(field)?;
         Ok(u32::from_le_bytes([a, b, c, 0]))
     }
 
     /// 40 bits, little-endian.
+    #[inline]
     pub fn u40(&mut self, field: &str) -> Result<u64, ReadError> {
         let [a, b, c, d, e] = self.array(field)?;
         Ok(u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]))
     }
 
     /// 40 bits, big-endian.
+    #[inline]
     pub fn u40_be(&mut self, field: &str) -> Result<u64, ReadError> {
         let [a, b, c, d, e] = self.array(field)?;
         Ok(u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
     }
 
     /// The next `N` bytes.
+    #[inline]
     pub fn array<const N: usize>(&mut self, field: &str) -> Result<[u8; N], ReadError> {
         let rest = self.rest();
         match rest.first_chunk::<N>() {
@@ -86,6 +91,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `n` bytes.
+    #[inline]
     pub fn bytes(&mut self, n: u64, field: &str) -> Result<&'a [u8], ReadError> {
         let taken = usize::try_from(n)
             .ok()
@@ -117,6 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What is left, without moving.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.position..).unwrap_or_default()
     }
@@ -132,6 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The position from the start of the outermost reader, in bytes: what errors state.
+    #[inline]
     pub fn offset(&self) -> u64 {
         self.base.saturating_add(self.position as u64)
     }
@@ -165,6 +173,7 @@ impl<'a> Reader<'a> {
         self.error(ErrorKind::Limit, field, message)
     }
 
+    #[cold]
     fn truncated(&self, field: &str, need: u64) -> ReadError {
         let have = self.remaining();
         self.error(ErrorKind::Truncated, field, format!("needs {need} bytes, {have} left"))
