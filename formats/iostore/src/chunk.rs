@@ -212,13 +212,16 @@ impl<'a> ChunkReader<'a> {
         let (first, blocks) = self.toc.blocks_of(index).unwrap_or_default();
         let mut hasher = blake3::Hasher::new();
         let (mut raw, mut decoded) = (Vec::new(), Vec::new());
-        let mut rest = (first..).zip(blocks.iter().copied()).peekable();
-        while let Some((number, mut block)) = rest.next() {
-            // Stored blocks that lie end to end are read at once.
-            while let Some((_, next)) = rest.next_if(|(_, next)| self.goes_on(block, *next)) {
-                block.compressed_size = block.compressed_size.saturating_add(next.compressed_size);
+        let (mut number, mut rest) = (first, blocks);
+        while let Some((block, others)) = rest.split_first() {
+            let (mut block, mut more) = (*block, 0_usize);
+            let (run, followers) = self.run(block, others);
+            // A block that is not there is told by its own number.
+            if followers > 0 && self.place(number, run).is_ok() {
+                (block, more) = (run, followers);
             }
             self.load(number, block, &mut raw)?;
+            rest = others.get(more..).unwrap_or_default();
             let bytes = match usize::from(block.method).checked_sub(1) {
                 None => &raw,
                 Some(method) => {
@@ -227,6 +230,7 @@ impl<'a> ChunkReader<'a> {
                     &decoded
                 }
             };
+            number = number.saturating_add(more).saturating_add(1);
             ChunkHash::absorb(&mut hasher, bytes);
             output.write_all(bytes).map_err(ChunkError::Write)?;
         }
@@ -242,19 +246,24 @@ impl<'a> ChunkReader<'a> {
         chunks.get(index).ok_or(ChunkError::NotFound { index, count: chunks.len() })
     }
 
-    /// Whether `next` is stored like `block` and right behind it, so that one read gives both.
-    fn goes_on(&self, block: Block, next: Block) -> bool {
-        let end = block.offset.saturating_add(block.compressed_size.into());
-        let together = block.compressed_size.saturating_add(next.compressed_size);
-        let whole = Block { compressed_size: together, ..block };
-        block.method == 0
-            && next.method == 0
-            && next.offset == end
-            && together <= AT_ONCE
-            // A block that is not there is told by its own number.
-            && self.place(0, whole).is_ok_and(|(_, start)| {
-                start.checked_add(together.into()).is_some_and(|end| end <= self.toc.partition_size())
-            })
+    /// `block` with those of `others` that are stored like it and lie end to end behind it in the same file,
+    /// as one block that is read at once, and how many of them there are.
+    fn run(&self, block: Block, others: &[Block]) -> (Block, usize) {
+        let partition = |offset: u64| offset.checked_div(self.toc.partition_size());
+        let (mut run, mut followers) = (block, 0_usize);
+        for next in others {
+            let end = run.offset.saturating_add(run.compressed_size.into());
+            let together = run.compressed_size.saturating_add(next.compressed_size);
+            if (run.method, next.method, next.offset) != (0, 0, end)
+                || together > AT_ONCE
+                || partition(run.offset) != partition(next.offset)
+            {
+                break;
+            }
+            run.compressed_size = together;
+            followers = followers.saturating_add(1);
+        }
+        (run, followers)
     }
 
     /// The file that a block is in, and where.

@@ -293,14 +293,44 @@ mod tests {
     #[test]
     fn components_that_no_path_may_have() {
         for good in [
-            "a", "T_Test.uasset", "T_Test_12.uasset", ".hidden", "a..b", "CONSOLE", "COM10", "LPT", "ä", "a b",
+            "a",
+            "T_Test.uasset",
+            "T_Test_12.uasset",
+            ".hidden",
+            "a..b",
+            "CONSOLE",
+            "COM10",
+            "LPT",
+            "ä",
+            "a b",
         ] {
             assert_eq!(component_fault(good), None, "{good}");
         }
         for bad in [
-            "", ".", "..", "a/b", "a\\b", "C:", "a\0b", "a\u{7f}", "a\n", "a.", "a ", "NUL", "nul.txt",
-            "Con", "com1", "LPT9.a.b", "COM¹", "aux .x", "CONOUT$", "CONOUT$.abcdefgh", "T_Test_12.",
-            "T_Test_12\0", "T_Test_12:", "T_Test_12.a/b",
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a\\b",
+            "C:",
+            "a\0b",
+            "a\u{7f}",
+            "a\n",
+            "a.",
+            "a ",
+            "NUL",
+            "nul.txt",
+            "Con",
+            "com1",
+            "LPT9.a.b",
+            "COM¹",
+            "aux .x",
+            "CONOUT$",
+            "CONOUT$.abcdefgh",
+            "T_Test_12.",
+            "T_Test_12\0",
+            "T_Test_12:",
+            "T_Test_12.a/b",
         ] {
             assert!(component_fault(bad).is_some(), "{bad:?}");
         }

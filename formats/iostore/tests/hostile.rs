@@ -355,6 +355,19 @@ fn wrong_places_and_bytes_are_refused() {
 }
 
 #[test]
+fn of_blocks_read_at_once_the_one_that_is_not_there_is_named() {
+    let (utoc, mut ucas) = pair();
+    let toc = read(&utoc).unwrap();
+    let world = PackageId::of_name("/Game/MJOLNIR/Maps/BGL/BGL");
+    let bulk = toc.find(world.chunk(ChunkType::BulkData)).unwrap();
+    let (first, blocks) = toc.blocks_of(bulk).unwrap();
+    assert!(blocks.len() == 3 && blocks[2].offset == blocks[0].offset + 2 * 65_536, "{blocks:?}");
+    ucas.truncate(blocks[1].offset as usize + 10);
+    let error = read_chunk(&toc, bulk, &[&ucas], &Limits::default()).unwrap_err();
+    assert!(matches!(error, ChunkError::Truncated { block, .. } if block == first + 1), "{error}");
+}
+
+#[test]
 fn blocks_are_found_in_their_partitions() {
     let mut ucas = Vec::new();
     let long = long_bytes();
