@@ -8,19 +8,10 @@ use std::collections::BTreeMap;
 use blam::{Edit, Tag, Work};
 
 use crate::memory::within;
+use crate::target::Target;
 
 #[path = "../../formats/blam/tests/fixture/mod.rs"]
 mod fixture;
-
-/// A target.
-pub struct Target {
-    /// Its name: that of its shim, and of its folder of inputs.
-    pub name: &'static str,
-    /// Checks one input; panics when a property does not hold.
-    pub run: fn(&[u8]),
-    /// Inputs to start from, with their names.
-    pub seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
-}
 
 /// All targets.
 pub const TARGETS: [Target; 2] = [

@@ -8,15 +8,7 @@ use collision::mopp::{QueryBox, run};
 use collision::{Collision, Geometry, Hull, Meaning, Packed, Placement, Query, cook, intake};
 use glam::{DVec3, Vec3};
 
-/// A target.
-pub struct Target {
-    /// Its name: that of its shim, and of its folder of inputs.
-    pub name: &'static str,
-    /// Checks one input; panics when a property does not hold.
-    pub run: fn(&[u8]),
-    /// Inputs to start from, with their names.
-    pub seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
-}
+use crate::target::Target;
 
 /// All targets.
 pub const TARGETS: [Target; 3] = [

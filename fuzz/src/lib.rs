@@ -8,4 +8,5 @@ pub mod collision;
 pub mod iostore;
 pub mod memory;
 pub mod release;
+pub mod target;
 pub mod unreal;

@@ -25,16 +25,7 @@ use mjolnir::zip::{Archive, Compression, MEMBERS, UNPACKED, WriteError, write};
 use serde_json::{Value, json};
 
 use crate::memory::within;
-
-/// A target.
-pub struct Target {
-    /// Its name: that of its shim, and of its folder of inputs.
-    pub name: &'static str,
-    /// Checks one input; panics when a property does not hold.
-    pub run: fn(&[u8]),
-    /// Inputs to start from, with their names.
-    pub seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
-}
+use crate::target::Target;
 
 /// All targets.
 pub const TARGETS: [Target; 9] = [

@@ -5,6 +5,9 @@
 #[path = "../../../fuzz/src/memory.rs"]
 mod memory;
 #[allow(dead_code, reason = "the sample is shared with the fuzz targets")]
+#[path = "../../../fuzz/src/target.rs"]
+mod target;
+#[allow(dead_code, reason = "the sample is shared with the fuzz targets")]
 #[path = "../../../fuzz/src/unreal.rs"]
 mod targets;
 
