@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 
 /// Arrays and objects may lie this deep in each other.
 const DEPTH: usize = 127;
+/// A text may hold so many values: a few bytes of text can be hundreds in memory, and deflate makes a few of
+/// many.
+const VALUES: usize = 500_000;
 
 /// A parsed text.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +45,7 @@ pub(crate) fn parse(bytes: &[u8], most: usize) -> Result<Value, String> {
     }
     let text = str::from_utf8(bytes)
         .map_err(|error| format!("not UTF-8 from byte {} on; JSON must be", error.valid_up_to()))?;
-    let mut parser = Parser { rest: text };
+    let mut parser = Parser { rest: text, values_left: VALUES };
     parser.document().map_err(|message| {
         let read = text.len().saturating_sub(parser.rest.len());
         let before = text.get(..read).unwrap_or(text);
@@ -55,6 +58,7 @@ pub(crate) fn parse(bytes: &[u8], most: usize) -> Result<Value, String> {
 /// What is left to parse. After an error it starts at the place of the fault.
 struct Parser<'a> {
     rest: &'a str,
+    values_left: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -67,6 +71,8 @@ impl<'a> Parser<'a> {
     /// A value that may hold `depth` levels of arrays and objects.
     fn value(&mut self, depth: usize) -> Result<Value, String> {
         self.space();
+        let left = self.values_left.checked_sub(1);
+        self.values_left = left.ok_or_else(|| format!("more than {VALUES} values; no more are read"))?;
         for (word, value) in
             [("null", Value::Null), ("true", Value::Bool(true)), ("false", Value::Bool(false))]
         {
@@ -219,7 +225,8 @@ impl<'a> Parser<'a> {
             let _sign = self.eat("+") || self.eat("-");
             self.digits()?;
         }
-        let token = start.strip_suffix(self.rest).unwrap_or_default();
+        // By length: comparing what is left would make many numbers cost the square of the text.
+        let token = start.get(..start.len().saturating_sub(self.rest.len())).unwrap_or_default();
         let real = token.parse().ok().filter(|real: &f64| real.is_finite());
         let Some(real) = real else {
             return Err("a number is beyond the range of f64".to_owned());
@@ -376,6 +383,16 @@ mod tests {
             "not valid JSON: ';' where `,` or `]` must be, at line 2 column 10"
         );
         assert_eq!(parse(b"\"\xff\"", 100).unwrap_err(), "not UTF-8 from byte 1 on; JSON must be");
+    }
+
+    #[test]
+    fn many_values_are_refused_before_they_fill_the_memory() {
+        // The array counts, too. This many numbers at a cost that grows with the text's length each would not
+        // end within a test's patience.
+        let array = |count: usize| format!("[{}0]", "0,".repeat(count - 2));
+        assert!(parse(array(VALUES).as_bytes(), 32 << 20).is_ok());
+        let refused = parse(array(VALUES + 1).as_bytes(), 32 << 20).unwrap_err();
+        assert!(refused.contains("more than 500000 values"), "{refused}");
     }
 
     /// Damage gives an answer, quickly, whatever it is.
