@@ -106,7 +106,7 @@ fn check_packs(packs: &Cursor<'_>, deps: Option<&[Dep]>, faults: &mut Faults) ->
         }
         let blocks = pack.field("blocks");
         let mut ids: Vec<&str> = Vec::new();
-        for block in blocks.items(1..=REFERENCES, faults).unwrap_or_default() {
+        for block in blocks.items(0..=REFERENCES, faults).unwrap_or_default() {
             references = references.saturating_add(1);
             if block.object(faults).is_none() {
                 continue;

@@ -315,6 +315,10 @@ fn blocks() {
     let newer = ["weapon", "Block", "block ", "", "blocks"].map(|kind| json!(kind));
     refuses_at(&forge(), &at("kind"), &newer, "forge_unsupported", &at("kind"));
     refuses(&forge(), &at("kind"), &not_a_text());
+    // A kind that is no text is a fault like any other and hides none.
+    let both = with(&with(&forge(), &at("kind"), &json!(1)), &at("name"), &json!(""));
+    let places: BTreeSet<String> = errors(&judged(&text(&both))).into_iter().map(|(_, at)| at).collect();
+    assert_eq!(places, BTreeSet::from([at("kind"), at("name")]));
     accepts(&forge(), &at("name"), &[letters(1), letters(80), json!("\u{1f600}".repeat(40)), json!(" a ")]);
     let bad = ["", " ", "\u{3000}", "a\nb", "a\u{0}", "a\u{7f}", "a\u{85}b"].map(|name| json!(name));
     refuses(&forge(), &at("name"), &bad);
@@ -587,7 +591,8 @@ fn levels() {
     check(&json!([pack(0, 200)]), &[]);
     check(&json!([pack(0, 201)]), &[(code, "/0/blocks")]);
     check(&json!([pack(0, 100), pack(1, 101)]), &[(code, "")]);
-    check(&json!([pack(0, 0)]), &[(code, "/0/blocks")]);
+    // A pack of which nothing is used breaks no rule.
+    check(&json!([pack(0, 0)]), &[]);
     check(&json!([pack(0, 1), pack(0, 1)]), &[(code, "/1/slug")]);
     let base = json!([pack(0, 2)]);
     check(&with(&base, "/0/blocks/1", &entry(0, 0)), &[(code, "/0/blocks/1/id")]);

@@ -164,8 +164,7 @@ fn read_block(item: &Cursor<'_>, pack: Option<&str>, faults: &mut Faults) -> Opt
     item.object(faults)?;
     let id = item.field("id").matching(is_block_id, BLOCK_ID, faults);
     if let Some(kind) = item.optional("kind") {
-        let text = kind.text(0..=usize::MAX, faults)?;
-        if text != "block" {
+        if let Some(text) = kind.text(0..=usize::MAX, faults).filter(|text| *text != "block") {
             // What a piece of another kind must have is not known here.
             let message = format!("{text:?} needs a newer version; only `block` is known");
             faults.unsupported(&kind.at, message);
