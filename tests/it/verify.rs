@@ -99,15 +99,16 @@ fn what_cannot_be_read_stops_nothing_else() {
     workspace.write("good.json", MANIFEST);
     workspace.write("bad.json", "{}");
     fs::create_dir(workspace.path("folder")).unwrap();
-    let mut files = vec!["missing", "folder", "bad.json", "good.json"];
+    let mut files: Vec<&str> = Vec::new();
     #[cfg(target_os = "linux")]
     {
         let pipe =
             std::ffi::CString::new(workspace.path("pipe").into_os_string().into_encoded_bytes()).unwrap();
         // SAFETY: the path is a text that ends in a zero and outlives the call.
         assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
-        files.insert(0, "pipe");
+        files.push("pipe");
     }
+    files.extend(["missing", "folder", "bad.json", "good.json"]);
     let run = |more: &[&str]| {
         let args: Vec<&str> =
             ["verify", "--as", "manifest"].iter().chain(more).chain(&files).copied().collect();
