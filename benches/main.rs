@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         ["capture", file, store] => copying::capture(file.as_ref(), store.as_ref()),
         ["copy", folder, to] => copying::copy(folder.as_ref(), to.as_ref()),
         ["tables", game] => games::tables(game.as_ref()),
+        ["table-bytes", game] => games::table_bytes(game.as_ref()),
         ["donors", game, ref packages @ ..] => games::donors(game.as_ref(), packages),
         ["ranges", game, ref packages @ ..] => games::ranges(game.as_ref(), packages),
         ["digests", file] => releases::digests(file.as_ref()),
