@@ -70,7 +70,7 @@ pub(crate) fn is_told(known: &[ParamError], error: &ParamError) -> bool {
 }
 
 /// The parameter that a mistake says is missing from the table at its path.
-fn missing(error: &ParamError) -> Option<&str> {
+pub fn missing(error: &ParamError) -> Option<&str> {
     error.message.strip_prefix(MISSING)?.strip_suffix('`')
 }
 
@@ -156,10 +156,12 @@ impl Checker<'_> {
             self.wrong_choice(value, &all);
             return;
         }
-        // The branch that got deepest is the one that was meant.
-        let depth = |errors: &Vec<ParamError>| errors.iter().map(|error| error.path.len()).max();
+        // The branch that got deepest is the one that was meant, of equal ones the first: that something may be
+        // left out (`null`) comes last.
+        let depth = |error: &ParamError| error.path.len() + usize::from(missing(error).is_some());
+        let deepest = |errors: &Vec<ParamError>| errors.iter().map(depth).max();
         let fewest = |errors: &Vec<ParamError>| std::cmp::Reverse(errors.len());
-        let best = attempts.into_iter().max_by_key(|errors| (depth(errors), fewest(errors)));
+        let best = attempts.into_iter().rev().max_by_key(|errors| (deepest(errors), fewest(errors)));
         self.errors.extend(best.unwrap_or_default());
     }
 
@@ -388,6 +390,14 @@ mod tests {
         // `format` is missing: that is told, and nothing of its table but that.
         assert!(told(&["format"]));
         assert!(!told(&["levels"]) && !told(&["mips", "filter"]) && !told(&["mips", "sizes", "0"]));
+    }
+
+    /// Of what may be left out, too, what is missing in it is said, not that it could be left out.
+    #[test]
+    fn mistakes_in_what_may_be_left_out_are_precise() {
+        let found = |mips: Value| errors(json!({"format": "bc1", "mips": mips})).join("\n");
+        assert_eq!(found(json!({"filter": "box"})), "mips: missing parameter `sizes` ()");
+        assert_eq!(found(json!(3)), "mips: found the number 3 (expected a table)");
     }
 
     #[test]

@@ -246,8 +246,8 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema + Default>(
         return Read { form: T::default(), wrong };
     }
     for error in without_echoes(schema::check(&schema::of::<T>(), &document.value)) {
-        let present = document.get(&error.path).is_some();
-        if present {
+        // All that must be there can be left out of a form, so the rest of its table stays.
+        if schema::missing(&error).is_none() && document.get(&error.path).is_some() {
             remove(&mut value, &error.path);
         }
         if !error.at_key {
@@ -269,7 +269,10 @@ pub(crate) fn read<T: DeserializeOwned + JsonSchema + Default>(
 /// Leaves out that a key is missing where one that was probably meant to be it is reported already.
 pub(crate) fn without_echoes(errors: Vec<ParamError>) -> Vec<ParamError> {
     let meant: Vec<Path> = errors.iter().filter_map(meant).collect();
-    let echo = |error: &ParamError| error.at_key && error.hint.is_none() && meant.contains(&error.path);
+    let echo = |error: &ParamError| {
+        let missing = schema::missing(error).map(|name| Segment::Key(name.to_owned()));
+        missing.is_some_and(|name| meant.contains(&error.path.iter().cloned().chain([name]).collect()))
+    };
     errors.into_iter().filter(|error| !echo(error)).collect()
 }
 

@@ -1,10 +1,13 @@
 //! What the texts of inputs name: files, externals, outputs of steps. Whether it fits is said here.
 
+use std::sync::Arc;
+
 use engine::template;
 use engine::{Kind, Source, WorkspacePath};
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, Place};
+use crate::document::keys;
 use crate::lower::Lowering;
 use crate::plan::{Planner, exists};
 use crate::recipe::{Located, Recipe, whole_name};
@@ -26,6 +29,7 @@ struct Sourced {
 impl Lowering<'_, '_> {
     /// What the texts of an input name.
     pub(crate) fn sources(&mut self, input: &str, kind: Kind, texts: &[Located]) -> Vec<Source> {
+        let before = self.planner.diagnostics.len();
         let mut sources = Vec::new();
         let mut last_place = None;
         for text in texts {
@@ -33,7 +37,12 @@ impl Lowering<'_, '_> {
                 let found = match self.source(&located) {
                     Ok(found) => found,
                     Err(diagnostic) => {
-                        self.report(*diagnostic);
+                        // A value that is wrong is said once.
+                        let mut said = self.planner.diagnostics.iter().take(before);
+                        match said.any(|said| said.place == diagnostic.place) {
+                            true => self.planner.excused = true,
+                            false => self.report(*diagnostic),
+                        }
                         continue;
                     }
                 };
@@ -66,17 +75,10 @@ impl Lowering<'_, '_> {
             }
             return vec![located.clone()];
         }
-        let same = |text: String| Located { text, place: located.place.clone() };
         let list =
             whole_name(text).and_then(|name| template::member(&self.context, name)).and_then(Value::as_array);
         if let Some(list) = list {
-            let name = whole_name(text).unwrap_or_default();
-            let place = crate::document::keys(&name.split('.').collect::<Vec<_>>());
-            let place = match self.recipe.document.has(&place) {
-                true => self.recipe.document.value_place(&place),
-                // A default of the pipeline: that is where the recipe asked for it.
-                false => self.recipe.document.value_place(&crate::document::keys(&["pipeline"])),
-            };
+            let place = self.said(whole_name(text).unwrap_or_default());
             let texts = list.iter().filter_map(Value::as_str);
             return texts.map(|text| Located { text: text.to_owned(), place: place.clone() }).collect();
         }
@@ -84,11 +86,33 @@ impl Lowering<'_, '_> {
             return vec![located.clone()];
         }
         match template::expand_text(text, self.again(), &|name| self.lookup(name)) {
-            Ok(text) => vec![same(text)],
+            Ok(text) => vec![Located { text, place: self.asked(located) }],
             Err(message) => {
                 self.report(Diagnostic::error(message).at(located.place.clone()));
                 Vec::new()
             }
+        }
+    }
+
+    /// Where the recipe says what a name stands for.
+    fn said(&self, name: &str) -> Place {
+        let document = &self.recipe.document;
+        let path = keys(&name.split('.').collect::<Vec<_>>());
+        match document.has(&path) {
+            true => document.value_place(&path),
+            // A default of the pipeline: that is where the recipe asked for it.
+            false => document.value_place(&keys(&["pipeline"])),
+        }
+    }
+
+    /// Where the recipe says what a text of its pipeline is about: the text's own place, if it names no value.
+    fn asked(&self, located: &Located) -> Place {
+        let value = located.text.split_once("{values.").and_then(|(_, rest)| rest.split_once('}'));
+        match value {
+            Some((name, _)) if !Arc::ptr_eq(&located.place.file, &self.recipe.document.file) => {
+                self.said(&format!("values.{name}"))
+            }
+            _ => located.place.clone(),
         }
     }
 
