@@ -21,7 +21,7 @@ const MOST_FAULTS: usize = 1000;
 
 /// One fault of a document: where it is, what was found, what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{at}`: {message}")]
+#[error("{}{message}", place(.at))]
 pub struct Fault {
     /// The JSON pointer of the field at fault; empty for the whole document.
     pub at: String,
@@ -29,6 +29,11 @@ pub struct Fault {
     pub message: String,
     /// Whether it is nothing wrong, but something that only a newer version could understand.
     pub unsupported: bool,
+}
+
+/// What a message starts with; the whole document needs no place.
+fn place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!("`{at}`: ") }
 }
 
 /// All faults of a document, in the order in which they were found.
