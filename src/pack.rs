@@ -32,9 +32,10 @@ pub(crate) fn run(command: &Pack, cli: &Cli, product: &Product, shell: &Shell) -
         Pack::Forge(args) => (forge(args)?, &args.options),
     };
     job.check()?;
+    let out = options.out.clone().unwrap_or_else(|| PathBuf::from(job.file_name()));
+    check_place(&out)?;
     let archive = job.build(options, cli, product, shell)?;
     let signed = options.sign.device || options.sign.sign_seed.is_some();
-    let out = options.out.clone().unwrap_or_else(|| PathBuf::from(job.file_name()));
     let context = Context {
         slug: Some(job.id.clone()),
         version: Some(job.version.clone()),
@@ -259,9 +260,26 @@ fn forge(args: &PackForge) -> Result<Job, Fail> {
     Ok(job)
 }
 
+/// The folder that a file lies in.
+fn folder_of(file: &Path) -> &Path {
+    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether an archive can have this name, before there is work for nothing.
+fn check_place(out: &Path) -> Result<(), Fail> {
+    let (folder, help) = (folder_of(out), "`--out` names the archive: a file in a folder that is there");
+    if out.is_dir() {
+        return Err(Fail::usage(format!("`{}` is a folder", out.display())).help(help));
+    }
+    if !folder.is_dir() {
+        return Err(Fail::usage(format!("there is no folder `{}`", folder.display())).help(help));
+    }
+    Ok(())
+}
+
 /// Writes the archive beside its place, reads it back, scans it, and only then gives it its name.
 fn place(archive: &[u8], out: &Path, context: &Context) -> Result<Vec<Finding>, Fail> {
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(out);
     let trouble = |error: &std::io::Error| Fail::io("write", out, error);
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| trouble(&error))?;
     file.write_all(archive).and_then(|()| file.as_file().sync_all()).map_err(|error| trouble(&error))?;

@@ -71,6 +71,8 @@ fn what_cannot_be_packed_leaves_no_file() {
     refused(&["--slug", "Gulch"], 2, "`Gulch` is no slug");
     refused(&["--sign-seed", "seed"], 2, "a signature states its time");
     refused(&["--runtime", ">"], 2, "bad_manifest");
+    refused(&["--out", "cooked"], 2, "`cooked` is a folder");
+    refused(&["--out", "none/x.mjolnir"], 2, "there is no folder `none`");
     put(&workspace, "cooked", "stray-BGL_P", "/Game/MJOLNIR/Maps/DCN/X");
     refused(&[], 1, "packages lie in another mod's folder");
     workspace.write("cooked/other.level.json", LEVEL);
@@ -201,4 +203,32 @@ fn mistakes_in_a_catalog_are_told_at_their_lines() {
     {
         assert!(said.contains(code), "{code}\n{said}");
     }
+}
+
+/// A value is at fault where the recipe says it, not where the pipeline uses it, and once; what is missing in a
+/// piece is named, and a mistyped key is said once.
+#[test]
+fn mistakes_are_said_once_where_the_recipe_makes_them() {
+    let workspace = Workspace::empty();
+    put(&workspace, "forge-packs/one/content", "a_P", "/Game/MJOLNIR/Forge/one/SM_Floor");
+    let told = |release: &str, values: &str| {
+        let recipe = format!(
+            "schema = 1\npipeline = \"prebuilt\"\n[release]\n{release}\nversion = \"1.0.0\"\n[values]\n{values}\n"
+        );
+        workspace.write("forge-packs/one/recipe.toml", &recipe);
+        let stderr = workspace.bake(&["build", "forge-packs/one"]).fails_with(2).stderr;
+        assert_eq!(stderr.matches("error").count(), 1, "{stderr}");
+        stderr
+    };
+    for folder in ["contents", "../content", ""] {
+        let stderr = told("name = \"P\"", &format!("kind = \"content\"\nfolder = \"{folder}\""));
+        assert!(stderr.contains("recipe.toml:8:10"), "{stderr}");
+    }
+    let stderr = told("nam = \"P\"", "kind = \"content\"");
+    assert!(stderr.contains("recipe.toml:4:1") && stderr.contains("did you mean `name`?"), "{stderr}");
+    let light = "offset_m = [0, 0, 1], color_rgb = [1, 1, 1], intensity_cd = 70";
+    let block = "id = \"a\", name = \"A\", category = \"c\", dimensions_m = [1, 1, 1]";
+    let values = format!("kind = \"forge-pack\"\nblocks = [{{ {block}, light = {{ {light} }} }}]");
+    let stderr = told("name = \"P\"", &values);
+    assert!(stderr.contains("missing parameter `radius_m`"), "{stderr}");
 }
