@@ -1,6 +1,6 @@
 //! `bake resolve`: which releases of a folder go together with what is asked for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use engine::Failure;
@@ -129,8 +129,14 @@ fn mark(universe: &mut Universe, path: &Path) -> Result<(), Fail> {
     if index.schema != 1 {
         return Err(wrong(format!("schema {} found, only 1 is known", index.schema)));
     }
+    let mut seen = BTreeSet::new();
     for told in index.releases {
-        let version = Version::parse(&told.version).map_err(|error| wrong(error.to_string()))?;
+        let (slug, version) = (&told.slug, &told.version);
+        if !seen.insert((slug.clone(), version.clone())) {
+            return Err(wrong(format!("{version} of `{slug}` is listed twice")));
+        }
+        let version =
+            Version::parse(version).map_err(|error| wrong(format!("`{version}` of `{slug}`: {error}")))?;
         if let Some(release) = universe.get_mut(&told.slug, &version) {
             release.yanked = told.yanked;
             release.channel = match told.channel {

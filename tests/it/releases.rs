@@ -344,6 +344,16 @@ map-a    1.0.0  releases/map-a-1.0.0.mjolnir  (wanted: * by you)
         json!([{"slug": "map-a", "version": "1.0.0", "range": "^0.2.0"}])
     );
     assert_eq!(found["problems"], json!([]));
+
+    let entry = r#"{"slug": "foundry", "version": "0.2.1"}"#;
+    for (entries, told) in [
+        (format!("{entry}, {entry}"), "0.2.1 of `foundry` is listed twice"),
+        (r#"{"slug": "foundry", "version": "0.2"}"#.to_owned(), "`0.2` of `foundry`: "),
+    ] {
+        workspace.write("releases/index.json", &format!(r#"{{"schema": 1, "releases": [{entries}]}}"#));
+        let failed = resolve(&["map-a"]).fails_with(2);
+        assert!(failed.stderr.contains(told), "{}", failed.stderr);
+    }
 }
 
 #[test]
