@@ -286,3 +286,12 @@ fn an_archive_that_is_too_large_says_by_what() {
         "`foundry-0.1.0.mjolnir` has 51.0 MiB, at most 50.0 MiB are allowed [archive_too_large]\n  51.0 MiB docs/big.png"
     );
 }
+
+/// Stored archives are keyed by the rule's version, not by the encoder that made them.
+#[test]
+fn another_encoder_is_another_version_of_the_rule() {
+    let bench = Bench::new();
+    let version = bench.rule("archive-and-verify").id().version;
+    // When the encoder moves: raise the version of the rule, then write down both.
+    assert_eq!((version, mjolnir::zip::ENCODER), (2, "miniz_oxide 0.8.9, level 9"));
+}
