@@ -163,13 +163,13 @@ fn read_requires(field: &Cursor<'_>, faults: &mut Faults) {
 fn read_block(item: &Cursor<'_>, pack: Option<&str>, faults: &mut Faults) -> Option<Block> {
     item.object(faults)?;
     let id = item.field("id").matching(is_block_id, BLOCK_ID, faults);
-    if let Some(kind) = item.optional("kind") {
-        if let Some(text) = kind.text(0..=usize::MAX, faults).filter(|text| *text != "block") {
-            // What a piece of another kind must have is not known here.
-            let message = format!("{text:?} needs a newer version; only `block` is known");
-            faults.unsupported(&kind.at, message);
-            return None;
-        }
+    if let Some(kind) = item.optional("kind")
+        && let Some(text) = kind.text(0..=usize::MAX, faults).filter(|text| *text != "block")
+    {
+        // What a piece of another kind must have is not known here.
+        let message = format!("{text:?} needs a newer version; only `block` is known");
+        faults.unsupported(&kind.at, message);
+        return None;
     }
     let name = item.field("name");
     let name_text = name.text(1..=80, faults);
