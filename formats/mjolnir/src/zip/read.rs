@@ -20,7 +20,7 @@ use wire::{ReadError, Reader};
 
 use super::inflate::inflate;
 use super::record::{Central, EndRecord, Local, Stated};
-use super::write::deflate_if_smaller;
+use super::write::{deflate_if_smaller, may_be_deflated};
 use super::{
     CENTRAL, CENTRAL_SIZE, DEFLATED, DESCRIPTOR, END, END_SIZE, FIRST_DAY, LOCAL, LOCAL_SIZE, MEMBERS,
     REGULAR_FILE, Reason, STORED, UNIX, UNPACKED, VERSION_DEFLATED, VERSION_STORED, ZIP64_LOCATOR, ZipError,
@@ -82,9 +82,13 @@ impl<'a> Archive<'a> {
         // Last, because it deflates anew: where anything is deflated, each member must be as our encoder makes it.
         let canonical = canonical
             && (entries.iter().all(|entry| !entry.deflated)
-                || entries.iter().all(|entry| {
-                    let body = deflate_if_smaller(entry.name, &entry.read());
-                    body.as_deref() == entry.deflated.then_some(entry.body)
+                || entries.iter().all(|entry| match may_be_deflated(entry.name, entry.size) {
+                    true => {
+                        let body = deflate_if_smaller(entry.name, &entry.read());
+                        body.as_deref() == entry.deflated.then_some(entry.body)
+                    }
+                    // Not read: it may be large.
+                    false => !entry.deflated,
                 }));
         Ok(Self { entries, names, canonical })
     }

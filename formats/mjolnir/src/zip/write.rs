@@ -133,11 +133,15 @@ fn check(members: &[(&str, &[u8])]) -> Result<(), WriteError> {
 
 /// What a member is deflated to, if it is text and becomes smaller by it.
 pub(super) fn deflate_if_smaller(name: &[u8], data: &[u8]) -> Option<Vec<u8>> {
-    let text = matches!(path::extension(name), Some(b"json" | b"md" | b"txt"));
-    if !text || data.len() > LONGEST_TEXT {
+    if !may_be_deflated(name, data.len() as u64) {
         return None;
     }
     Some(compress_to_vec(data, LEVEL)).filter(|body| body.len() < data.len())
+}
+
+/// Whether deflating is tried at all.
+pub(super) fn may_be_deflated(name: &[u8], length: u64) -> bool {
+    matches!(path::extension(name), Some(b"json" | b"md" | b"txt")) && length <= LONGEST_TEXT as u64
 }
 
 /// An archive with one deflated member, for `zip` to copy from.
