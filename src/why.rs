@@ -102,7 +102,7 @@ impl Sink for BuildLog {
 enum Now {
     /// Its result is known.
     Known(String),
-    /// It is spread out, and the results of so many instances are known.
+    /// It is spread out, and the results of all of these instances are known.
     AllKnown(Vec<String>),
     /// It would run, for these causes.
     Runs(Vec<String>),
@@ -121,13 +121,13 @@ pub(crate) fn run(args: &Why, session: &Session<'_>, shell: &Shell) -> Result<()
         let fail = Fail::usage(format!("`{label}` is a recipe: `bake why` is about a step"));
         return Err(if steps.is_empty() { fail } else { fail.help(format!("it has: {}", steps.join(", "))) });
     }
-    // What stands in for an external is a step of every plan that needs it, and of no recipe.
-    let (whole, _) = session.plan_or_all(&[])?;
-    let of_recipe = session.workspace()?.resolve(&[&args.label]);
-    let pattern = match &of_recipe {
-        Err(_) if !named(&whole.plan, &label).is_empty() => "...".to_owned(),
-        _ => label.to_string(),
-    };
+    // What stands in for an external is a step of the plans that need it, and of no recipe.
+    let stands_in =
+        || session.plan_or_all(&[]).is_ok_and(|(planned, _)| !named(&planned.plan, &label).is_empty());
+    let mut pattern = label.to_string();
+    if session.workspace()?.resolve(&[&pattern]).is_err() && stands_in() {
+        pattern = "...".to_owned();
+    }
     let (planned, _) = session.plan(std::slice::from_ref(&pattern), None)?;
     let node = named(&planned.plan, &label).first().map(|id| planned.plan.node(*id));
     let spread = node.is_some_and(|node| node.for_each.is_some());

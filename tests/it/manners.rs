@@ -92,3 +92,11 @@ fn a_build_with_nothing_to_do_still_writes_its_trace() {
     let rows: Vec<serde_json::Value> = serde_json::from_slice(&fs::read(&trace).unwrap()).unwrap();
     assert!(rows.iter().all(|row| row["ph"] == "M"), "names of rows alone: nothing ran");
 }
+
+#[test]
+fn why_asks_of_no_other_recipe() {
+    let workspace = Workspace::foundry();
+    workspace.write("forge-packs/broken/recipe.toml", "schema = 1\nnonsense = true\n");
+    let said = workspace.bake(&["why", "forge-packs/foundry:pack"]).success().stdout;
+    assert!(said.contains("would run"), "{said}");
+}
