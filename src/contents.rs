@@ -51,10 +51,10 @@ fn made_by(artifact: &Artifact, done: &Done, store: &DiskStore) -> Made {
         outputs.flat_map(|output| listed(output, store)).collect()
     };
     let mut made = Made::default();
-    let recipe = artifact.label.recipe_path();
-    let own = |id: &NodeId| done.plan.node(*id).label.recipe_path() == recipe;
-    let steps = done.plan.nodes().map(|(id, _)| id).filter(own);
-    let found = steps
+    let own = |id: &NodeId| done.plan.node(*id).label.recipe_path() == artifact.label.recipe_path();
+    let targets = done.plan.targets().iter().filter(|target| target.label == artifact.label);
+    let makers = targets.flat_map(|target| &target.placed).map(|placed| placed.node);
+    let found = makers
         .map(|id| (id, files(id)))
         .find(|(_, files)| files.iter().any(|(_, digest)| *digest == artifact.record.digest));
     let Some((maker, outputs)) = found else { return made };
