@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use engine::{External, FolderExternal, ReadAt, RuleError};
+use engine::{External, FolderExternal, ReadAt};
 use iostore::{ChunkHash, ChunkType};
 use rayon::prelude::*;
 use rules::donors::{Asked, Donor, Donors, Part, Selection, Wanted};
@@ -17,7 +18,7 @@ use unreal::package::{Limits, Package};
 
 use crate::cli::Extract;
 use crate::count::{count, size};
-use crate::fail::{Exit, Fail};
+use crate::fail::Fail;
 use crate::session::Session;
 use crate::shell::Shell;
 
@@ -27,7 +28,7 @@ pub(crate) fn run<'s>(
     shell: &Shell,
 ) -> Result<(), Fail> {
     let external = external(args, session, shell)?;
-    let donors = Donors::find(&asked(args), &*external).map_err(fail)?;
+    let donors = Donors::find(&asked(args), &*external)?;
     let mut files = Vec::new();
     for (donor, parts) in donors.iter() {
         let world = is_world(&donors, donor, parts, &*external)?;
@@ -93,14 +94,7 @@ fn external<'s>(
     shell.warning("@game is not set: these are self-made stand-ins and nothing of the game's");
     let files = rules::stand_in_game::generate();
     let files = files.map_err(|error| Fail::machine(format!("the stand-in cannot be made: {error}")))?;
-    Ok(Box::new(StandIn(files.into_iter().collect())))
-}
-
-fn fail(error: RuleError) -> Fail {
-    match error {
-        RuleError::Failed(failure) => Fail { failures: vec![*failure], ..Fail::said(Exit::StepFailed) },
-        other => Fail::machine(other.to_string()),
-    }
+    Ok(Box::new(StandIn(files.into_iter().map(|(name, bytes)| (name, Arc::new(bytes))).collect())))
 }
 
 /// Whether the package is a world: the name that its container gives it says so, and where it has none its bytes
@@ -112,7 +106,7 @@ fn is_world(donors: &Donors, donor: &Wanted, parts: &[Part], external: &dyn Exte
         return Ok(path.ends_with(".umap"));
     }
     let bytes = donors.read(own, external);
-    let bytes = bytes.map_err(|fault| fail(donors.explain(donor, own, external, fault)))?;
+    let bytes = bytes.map_err(|fault| donors.explain(donor, own, external, fault))?;
     Ok(Package::read(&bytes, &Limits::default()).is_ok_and(|package| package.is_world()))
 }
 
@@ -171,7 +165,7 @@ fn write(donors: &Donors, file: &TakenFile<'_>, external: &dyn External, out: &P
     let mut aside = tempfile::NamedTempFile::new_in(folder).map_err(trouble)?;
     let mut to = BufWriter::with_capacity(1 << 20, aside.as_file_mut());
     let copied = donors.copy(file.part, external, &mut to);
-    copied.map_err(|fault| fail(donors.explain(file.donor, file.part, external, fault)))?;
+    copied.map_err(|fault| donors.explain(file.donor, file.part, external, fault))?;
     to.flush().map_err(trouble)?;
     drop(to);
     let kept: Result<File, _> = aside.persist_noclobber(&at);
@@ -195,7 +189,7 @@ fn listing(donors: &Donors, files: &[TakenFile<'_>]) -> Value {
 }
 
 /// The stand-in's files, in memory.
-struct StandIn(BTreeMap<String, Vec<u8>>);
+struct StandIn(BTreeMap<String, Arc<Vec<u8>>>);
 
 impl External for StandIn {
     fn name(&self) -> &str {
@@ -208,7 +202,7 @@ impl External for StandIn {
 
     fn open(&self, file: &str) -> io::Result<Box<dyn ReadAt>> {
         let bytes = self.0.get(file).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(Bytes(bytes.clone())))
+        Ok(Box::new(Bytes(Arc::clone(bytes))))
     }
 
     fn describe(&self, file: &str) -> String {
@@ -220,11 +214,11 @@ impl External for StandIn {
     }
 }
 
-struct Bytes(Vec<u8>);
+struct Bytes(Arc<Vec<u8>>);
 
 impl ReadAt for Bytes {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        iostore::ReadAt::read_at(&self.0, offset, buffer)
+        iostore::ReadAt::read_at(&*self.0, offset, buffer)
     }
 
     fn len(&self) -> u64 {

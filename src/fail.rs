@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use cache::StoreError;
-use engine::{BuildError, Failure};
+use engine::{BuildError, Failure, RuleError};
 use recipes::Diagnostic;
 
 /// Exit codes, documented in `docs/commands.md`.
@@ -39,7 +39,11 @@ impl Fail {
 
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         let failure = Failure { message: message.into(), details: Vec::new(), hint: None, code: None };
-        Self { failures: vec![failure], ..Self::said(exit) }
+        Self::of(exit, vec![failure])
+    }
+
+    pub(crate) fn of(exit: Exit, failures: Vec<Failure>) -> Self {
+        Self { failures, ..Self::said(exit) }
     }
 
     /// The command line or a file that it names is wrong.
@@ -84,6 +88,16 @@ impl Fail {
             failure.details.push(line.into());
         }
         self
+    }
+}
+
+impl From<RuleError> for Fail {
+    fn from(error: RuleError) -> Self {
+        match error {
+            RuleError::Failed(failure) => Self::of(Exit::StepFailed, vec![*failure]),
+            RuleError::Store(error) => error.into(),
+            other => Self::machine(other.to_string()),
+        }
     }
 }
 

@@ -344,7 +344,7 @@ fn faulty(message: String, code: &str, faults: &[mjolnir::manifest::Fault]) -> F
 }
 
 fn failed(failure: Failure) -> Fail {
-    Fail { failures: vec![failure], ..Fail::said(Exit::Refused) }
+    Fail::of(Exit::Refused, vec![failure])
 }
 
 fn line(finding: &Finding) -> String {

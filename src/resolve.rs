@@ -79,9 +79,7 @@ pub(crate) fn run(args: &Resolve, shell: &Shell) -> Result<(), Fail> {
             shell.data(&table(&universe, &chosen));
             Ok(())
         }
-        Err(problems) => {
-            Err(Fail { failures: problems.iter().map(failure).collect(), ..Fail::said(Exit::Refused) })
-        }
+        Err(problems) => Err(Fail::of(Exit::Refused, problems.iter().map(failure).collect())),
     }
 }
 

@@ -5,22 +5,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cache::DiskStore;
-use engine::{Action, Elsewhere, RuleError};
+use engine::{Action, Elsewhere};
 
 use crate::Product;
 use crate::cli::RunAction;
-use crate::fail::{Exit, Fail};
+use crate::fail::Fail;
 
 pub(crate) fn run(args: &RunAction, product: &Product) -> Result<(), Fail> {
     // What passes through is kept on disk: an action may be larger than memory.
     let place =
         tempfile::tempdir_in(&args.folder).map_err(|error| Fail::io("write to", &args.folder, &error))?;
     let store = DiskStore::open(place.path())?;
-    engine::run_action(&args.folder, &product.catalogue, &store).map_err(|error| match error {
-        RuleError::Failed(failure) => Fail { failures: vec![*failure], ..Fail::said(Exit::StepFailed) },
-        RuleError::Store(error) => error.into(),
-        other => Fail::machine(other.to_string()),
-    })
+    Ok(engine::run_action(&args.folder, &product.catalogue, &store)?)
 }
 
 /// Runs every other action in a process of its own; which ones is a matter of their digests.
