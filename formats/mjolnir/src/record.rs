@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iostore::{ChunkReader, ChunkType, Limits, PackageId, ReadAt, Toc};
 use serde_json::json;
 
-use crate::json::{Cursor, Fault, Faults, parse};
+use crate::json::{Cursor, Fault, Faults, read_document};
 use crate::manifest::{Manifest, Payload, is_block_id, is_slug};
 use crate::map_files::{self, PaletteEntry};
 use crate::path;
@@ -109,15 +109,7 @@ impl Record {
 
     /// Reads a record. All its faults are given.
     pub fn read(bytes: &[u8]) -> Result<Self, Vec<Fault>> {
-        let mut faults = Faults::default();
-        let value = parse(bytes, LONGEST).map_err(|message| {
-            faults.add("", message);
-            std::mem::take(&mut faults.0)
-        })?;
-        match read(&Cursor::root(&value), &mut faults) {
-            Some(record) if faults.0.is_empty() => Ok(record),
-            _ => Err(faults.0),
-        }
+        read_document(bytes, LONGEST, read)
     }
 
     /// The text of the record: two-space JSON with a final line break, made for diffs. A record that breaks a

@@ -264,6 +264,23 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
+/// Reads a document of at most `longest` bytes whole: what `read` makes of it, or all its faults.
+pub(crate) fn read_document<T>(
+    bytes: &[u8],
+    longest: usize,
+    read: impl FnOnce(&Cursor<'_>, &mut Faults) -> Option<T>,
+) -> Result<T, Vec<Fault>> {
+    let mut faults = Faults::default();
+    let read = match parse(bytes, longest) {
+        Ok(value) => read(&Cursor::root(&value), &mut faults),
+        Err(message) => {
+            faults.add("", message);
+            None
+        }
+    };
+    read.filter(|_| faults.0.is_empty()).ok_or(faults.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

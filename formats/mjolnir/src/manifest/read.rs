@@ -13,7 +13,7 @@ use super::{
     Compat, Dep, Fault, LONGEST, Manifest, MapCode, MapInfo, MapOrigin, MapSize, Marks, Payload, Players,
     forge, is_slug,
 };
-use crate::json::{Cursor, Faults, parse};
+use crate::json::{Cursor, Faults, parse, read_document};
 use crate::version::{Range, Version};
 
 const SLUG: &str = "a slug: 2 to 64 of `a-z 0-9 -`, not starting with `-`";
@@ -24,15 +24,7 @@ const MOST_PLAYERS: i128 = 16;
 impl Manifest {
     /// Reads a manifest. All its faults are given, in the order of the fields.
     pub fn read(bytes: &[u8]) -> Result<Self, Vec<Fault>> {
-        let mut faults = Faults::default();
-        let value = parse(bytes, LONGEST).map_err(|message| {
-            faults.add("", message);
-            std::mem::take(&mut faults.0)
-        })?;
-        match read(&Cursor::root(&value), &mut faults) {
-            Some(manifest) if faults.0.is_empty() => Ok(manifest),
-            _ => Err(faults.0),
-        }
+        read_document(bytes, LONGEST, read)
     }
 
     /// Reads a manifest that is a part of another document.
